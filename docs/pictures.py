@@ -82,8 +82,8 @@ ALL = [
         height=400,
     ),
     Picture("notebook", "notebook 02 --month 2026-10 --out 02.html", "02.html", width=1240),
-    Picture("close-desk", "", "lab", height=1000),
-    Picture("close-desk-persian", "", "lab --lang fa --digits fa", height=1000),
+    Picture("close-desk", "", "lab", height=1040, width=1280),
+    Picture("close-desk-persian", "", "lab --lang fa --digits fa", height=1040, width=1280),
     Picture("trend", "notebook 08 --month 2026-10 --out 08.html", "08.html", top="svg", height=440),
 ]
 
@@ -150,6 +150,9 @@ def shoot_desk(browser: Browser, picture: Picture, running: Running) -> bytes:
         panel = ready(page, address).locator(".svc-desk")
         panel.locator(".svc-figures button").first.wait_for()
         page.wait_for_timeout(8_000)  # the months are compared with the lake, one after the other
+        panel.locator(".svc-figures tr:has(.svc-press)").nth(7).locator("button").nth(3).click()
+        panel.locator("table:has(th[aria-sort]) tbody tr").nth(1).click()  # a refund of usdt
+        panel.locator(".svc-card").wait_for()
         panel.evaluate("element => element.scrollIntoView()")
         seen = panel.bounding_box() or {}
         seen["height"] = min(seen["height"], picture.height - seen["y"] - _FOOT)

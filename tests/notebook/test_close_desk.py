@@ -361,17 +361,17 @@ def test_a_figure_says_how_it_is_made_before_it_lists(october):
 
     What leaves the wallet has a minus, in its records too.
     """
-    made = october.records.made
+    makeup = october.records.makeup
     press_figure(october, "Net movement, btc")
-    assert [texts(made.content, head) for head in ("made of", "records", "btc")] == [
+    assert [texts(makeup.content, head) for head in ("made of", "records", "btc")] == [
         ["Payments", "Payouts", "Refunds"],
         ["2", "1", "1"],
         ["11.88", "-0.26", "-0.5"],
     ]
     press_figure(october, "Position in USD, btc")
-    assert texts(made.content, "made of") == ["Closing position", "Implied rate"]
+    assert texts(makeup.content, "made of") == ["Closing position", "Implied rate"]
     assert "Rate" in [head["text"] for head in october.records.table.content["head"]]
-    made.press(0, 0)
+    makeup.press(0, 0)
     assert "Closing position, btc: 14.09 btc" in october.records.head.value
     press_figure(october, "Refunds debited, btc")
     assert "Refunds debited, btc: -0.5 btc" in october.records.head.value
@@ -381,10 +381,10 @@ def test_a_figure_says_how_it_is_made_before_it_lists(october):
 def test_all_coins_in_usd_say_what_each_coin_adds_and_what_is_left_out(october):
     """Two of three payments have no value in USD; a coin leads on to its records."""
     press_figure(october, "Gross sales, All coins, USD")
-    made = october.records.made.content
-    assert texts(made, "made of") == ["btc", "usdt"]
-    assert texts(made, "without a USD value") == ["1", "1"]
-    october.records.made.press(0, 0)
+    makeup = october.records.makeup.content
+    assert texts(makeup, "made of") == ["btc", "usdt"]
+    assert texts(makeup, "without a USD value") == ["1", "1"]
+    october.records.makeup.press(0, 0)
     assert "USD gross sales, btc: " in october.records.head.value
 
 

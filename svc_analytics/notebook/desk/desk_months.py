@@ -89,7 +89,7 @@ class DeskMonths:
         self.agreement = ""  # whether the figures are what their claims say
         self.chosen_later = ""  # the month to show once a close is over
         self._contents: LakeContents | None = None  # what the lake held when it was read
-        self._told: dict[str, dict[str, Any]] = {}  # what the last close answered, by month
+        self._answers: dict[str, dict[str, Any]] = {}  # what the last close answered, by month
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
         self.choose(self.tile.label)
@@ -141,7 +141,7 @@ class DeskMonths:
         settings.require_service()
         with self._at_once():
             self._close_records()
-            self._is_closing, self._told = True, {}
+            self._is_closing, self._answers = True, {}
         run = CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
         _RUNS[self.lake.path] = run
         return run
@@ -302,18 +302,20 @@ class DeskMonths:
     def take(self, result: CloseResult) -> None:
         """Show at once what a close answered of a month, before it is compared with the lake."""
         reasons = tuple(each.text for each in result.reasons)
-        told = {"kind": "sealed", "version": result.version} if result.seal else {"kind": "blocked"}
-        self._told[result.label.partition("@")[0]] = told | {"reasons": reasons}
-        self.tiles = [*map(self._as_told, self.tiles)]
+        answer = (
+            {"kind": "sealed", "version": result.version} if result.seal else {"kind": "blocked"}
+        )
+        self._answers[result.label.partition("@")[0]] = answer | {"reasons": reasons}
+        self.tiles = [*map(self._as_answered, self.tiles)]
 
-    def _as_told(self, tile: MonthState) -> MonthState:
-        is_known = tile.is_sealed or tile.label not in self._told
-        return tile if is_known else replace(tile, **self._told[tile.label])
+    def _as_answered(self, tile: MonthState) -> MonthState:
+        is_known = tile.is_sealed or tile.label not in self._answers
+        return tile if is_known else replace(tile, **self._answers[tile.label])
 
     def _read_tiles(self) -> list[MonthState]:
         self._judged.clear()
         states = month_states(self.lake, now(), self.zone, self.calendar)
-        return [*map(self._as_told, states)]
+        return [*map(self._as_answered, states)]
 
     def _close_records(self) -> None:
         if self._records is not None:

@@ -20,6 +20,8 @@ FIRST, MOST = 5, 500  # findings of a kind that are listed: at first, and at mos
 COLUMNS = ["finding", "coins", "holds up"]
 # What the reason of an acceptance is: of a record that is then left out, and of any other.
 _WHY = {True: "why this may be left out of the figures", False: "why nothing is wrong with it"}
+# What takes money out of figures, or may be forged.
+_ALONE = LEFT_OUT | {"receipt_proves_its_payment"}
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
@@ -42,9 +44,9 @@ class Kind:
 
     @property
     def is_together(self) -> bool:
-        """Whether one reason may accept all: what takes money out of figures is looked at alone."""
+        """Whether one reason may accept all: some findings are looked at one by one."""
         one, *others = self.findings
-        return bool(others) and not one.accepted and one.check not in LEFT_OUT
+        return bool(others) and not one.accepted and one.check not in _ALONE
 
     @property
     def cells(self) -> list[str]:
@@ -57,9 +59,9 @@ class Kind:
 
 def said(rule: str, count: int) -> Message:
     """Say in words how many findings of a rule there are, without the rule's name."""
-    found = count_findings(rule, count, COUNTED_TEXTS).values.get("FINDING")
-    if isinstance(found, Message):
-        return found
+    sentence = count_findings(rule, count, COUNTED_TEXTS).values.get("FINDING")
+    if isinstance(sentence, Message):
+        return sentence
     return Message("{RULE}: {count}", count=f"{count:,}", rule=translated(label(rule)))
 
 
@@ -75,7 +77,7 @@ def kinds_of(findings: Sequence[Finding]) -> list[Kind]:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _FindingLine:
     """A line of the table: of a kind, of one finding of it, or of those that are not listed."""
 
     kind: Kind
@@ -91,7 +93,7 @@ class FindingBox:
     ) -> None:
         self._desk, self._show_record, self._done = desk, show_record, done
         self._kinds: list[Kind] = []
-        self._lines: list[_Line] = []
+        self._lines: list[_FindingLine] = []
         self._place: int | None = None  # of the line of the chosen finding
         self.head, self.effect, self.answer = (controls.html() for _ in range(3))
         self.table = PressTable(lambda row, _: self._press(row))
@@ -201,14 +203,14 @@ class FindingBox:
             self._show_record(self.chosen.record_id)
 
 
-def _lines_of(kind: Kind) -> Iterator[_Line]:
-    yield _Line(kind)
-    yield from (_Line(kind, each) for each in kind.findings[: kind.listed])
+def _lines_of(kind: Kind) -> Iterator[_FindingLine]:
+    yield _FindingLine(kind)
+    yield from (_FindingLine(kind, each) for each in kind.findings[: kind.listed])
     if 0 < kind.listed < min(len(kind.findings), MOST):
-        yield _Line(kind, is_more=True)
+        yield _FindingLine(kind, is_more=True)
 
 
-def _texts(line: _Line) -> list[str]:
+def _texts(line: _FindingLine) -> list[str]:
     """Return the cells of a line: of a kind what it means, of a finding what is wrong."""
     kind, finding = line.kind, line.finding
     if line.is_more:

@@ -39,7 +39,7 @@ from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.records import (
     PAGE,
-    Part,
+    FigurePart,
     RecordPage,
     View,
     Wanted,
@@ -97,8 +97,8 @@ class RecordBox:
         self._page: RecordPage | None = None
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
-        self._parts_of: Sequence[Part] = ()
-        self.made = PressTable(self._press_part, leave=lambda: self.leave())
+        self._parts_of: Sequence[FigurePart] = ()
+        self.makeup = PressTable(self._press_part, leave=lambda: self.leave())
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
         say = desk.looks.text
         example = say("order, customer, receipt, amount")
@@ -116,8 +116,8 @@ class RecordBox:
         )
         turning = controls.row(self.find, self.back, self.on, self.csv, self._count)
         self._parts = controls.column(turning, self.table.box)
-        self.made.box.add_class("svc-made")
-        self.box = controls.column(self.head, self.made.box, self._parts, self.record)
+        self.makeup.box.add_class("svc-made")
+        self.box = controls.column(self.head, self.makeup.box, self._parts, self.record)
         self.box.add_class("svc-behind")
         self.clear()
 
@@ -126,7 +126,7 @@ class RecordBox:
         self._wanted, self._page = None, None
         self.head.value = self.record.value = ""
         self.table.show()
-        self.made.show()
+        self.makeup.show()
         self._parts.layout.display = "none"
 
     def drill(self, wanted: Wanted) -> None:
@@ -139,7 +139,7 @@ class RecordBox:
             self.table.focus(f".{HEAD}")
         elif self._desk.statement:
             self._show_coins(SummaryPage(self._desk.statement), wanted)
-            self.made.focus(f".{HEAD}")
+            self.makeup.focus(f".{HEAD}")
 
     def _show_coins(self, page: SummaryPage, wanted: Wanted) -> None:
         """Show what each coin adds to a figure of all of them in USD."""
@@ -158,14 +158,14 @@ class RecordBox:
         ]
         self.head.value = "".join([*parts, *[self._looks.sql(sql)] * bool(sql)])
 
-    def _show_parts(self, parts: Sequence[Part]) -> None:
+    def _show_parts(self, parts: Sequence[FigurePart]) -> None:
         """Show what a figure is made of, before its records."""
         self._parts_of = parts
         coin = self._wanted.coin if self._wanted else ""
         shown = content_of(parts_table(parts, coin), "how it is made", self._looks)
         for row, part in zip(shown["rows"], parts, strict=True):
             row["press"] = part.wanted is not None
-        self.made.show(shown if parts else {})
+        self.makeup.show(shown if parts else {})
 
     def _press_part(self, place: int, _: int) -> None:
         if wanted := self._parts_of[place].wanted:
@@ -359,8 +359,8 @@ def value_text(value: Any, kind: str, coin: str) -> str:
     return Message("{number} {UNIT}", number=number, unit=translated(unit)) if unit else number
 
 
-def parts_table(parts: Sequence[Part], coin: str) -> DisplayTable:
-    """Return what a figure is made of: names, how many records, and what each adds."""
+def parts_table(parts: Sequence[FigurePart], coin: str) -> DisplayTable:
+    """Return the parts of a figure: names, how many records, and what each adds."""
     heads = {"records": "count", "without a USD value": "unpriced"}
     shown = {
         head: name for head, name in heads.items() if any(getattr(each, name) for each in parts)

@@ -93,7 +93,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Part:
+class FigurePart:
     """What a figure is made of: other figures, or records of a kind, or what a coin adds."""
 
     name: str
@@ -125,7 +125,7 @@ class RecordPage:
     totals: dict[str, Any]  # of all records that hold the text, by column
     value: Any  # of the figure; None where it is unknown
     sql: str  # what yields the figure
-    parts: Sequence[Part] = ()  # what it is made of
+    parts: Sequence[FigurePart] = ()  # what it is made of
 
     def record(self, row: int) -> tuple[str, str]:
         """Return the kind and the id of a record; both are empty where a row is none."""
@@ -172,7 +172,7 @@ class MonthRecords:
             ]
         return RecordPage(figure, rows, view, count, totals, value, origin.value, parts)
 
-    def _parts(self, wanted: Wanted, figure: Figure) -> list[Part]:
+    def _parts(self, wanted: Wanted, figure: Figure) -> list[FigurePart]:
         """Return the figures that one is made of, each with its value and where it leads."""
         names = [name for name in figure.operands if read_figures()[name].is_stated]
         if len(names) < len(figure.operands):
@@ -180,7 +180,7 @@ class MonthRecords:
         is_signed = wanted.is_signed and figure.unit != "ratio"
         leads = [replace(wanted, figure=name, is_signed=is_signed) for name in names]
         return [
-            Part(
+            FigurePart(
                 label_of(each.figure),
                 self._value(each, self._origin(each)),
                 find_figure(each.figure).unit,
@@ -224,12 +224,12 @@ class MonthRecords:
 
     def _origin(self, wanted: Wanted) -> Origin:
         figure, period = find_figure(wanted.figure), wanted.period or self._period
-        found = origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
+        origin = origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
         if not wanted.is_negated:
-            return found
+            return origin
         turned = ", ".join(f"-{name} as {name}" for name in summed_columns(figure))
-        records = f"select * replace ({turned}) from ({found.records})"
-        return replace(found, records=records) if turned else found
+        records = f"select * replace ({turned}) from ({origin.records})"
+        return replace(origin, records=records) if turned else origin
 
     def _value(self, wanted: Wanted, origin: Origin) -> Any:
         """Return the value of a figure, which is counted once."""
@@ -257,15 +257,15 @@ class MonthRecords:
 _KINDS = {"payment": "payments_count", "refund": "refunds_count", "payout": "payouts_count"}
 
 
-def _part_of(row: Row, figure: Figure) -> Part:
+def _part_of(row: Row, figure: Figure) -> FigurePart:
     """Return the records of a kind as a part of a figure that they add up to."""
     kind = row["kind"]
     name = label_of(_KINDS[kind]) if kind in _KINDS else str(kind)
-    return Part(name, row.get(CONTRIBUTION), figure.unit, count=row["found"])
+    return FigurePart(name, row.get(CONTRIBUTION), figure.unit, count=row["found"])
 
 
-def parts_in_usd(page: SummaryPage, name: str) -> list[Part]:
-    """Return what a figure of all coins in USD is made of: other such figures, or each coin's."""
+def parts_in_usd(page: SummaryPage, name: str) -> list[FigurePart]:
+    """Return the parts of a figure of all coins in USD: other such figures, or each coin's."""
     usd = page.usd_name(name)
     coins = page.opened if name == _POSITION["opening"] else page.coins
     if coins is None:
@@ -273,15 +273,15 @@ def parts_in_usd(page: SummaryPage, name: str) -> list[Part]:
     if (parts := parts_of(usd)) != (usd,):
         first, *others = ((part, coins.usd(part)) for part in parts)
         turned = [(part, value and value.copy_negate()) for part, value in others]
-        return [Part(label_of(part), value, "USD") for part, value in (first, *turned)]
+        return [FigurePart(label_of(part), value, "USD") for part, value in (first, *turned)]
     sign = -1 if find_figure(name).sign == "out" else 1
     return [_part_in_usd(row, usd, name, sign) for row in coins.rows]
 
 
-def _part_in_usd(row: Mapping[str, Any], usd: str, name: str, sign: int) -> Part:
+def _part_in_usd(row: Mapping[str, Any], usd: str, name: str, sign: int) -> FigurePart:
     coin, value = str(row["currency"]), row.get(usd)
     is_past = name == _POSITION["opening"]  # that of the month before: it leads nowhere here
-    return Part(
+    return FigurePart(
         coin,
         value.copy_negate() if value and sign < 0 else value,
         "USD",
