@@ -176,7 +176,7 @@ def _give_up_order(segment: Segment) -> Spans:
 
 SHARED_PAGES = 3  # pages left that make a segment worth splitting
 # More workers help where fetching a page takes so many times as long as the work of reading it.
-WORTH_WAITING = 6.0
+WORTH_WAITING = 10.0
 RECENT_PAGES = 32  # whose lower quartile says how long one takes to come, however busy the machine
 # Workers, where nobody says how many: as many as make this many requests a second.
 FEWEST, MOST = 8, 24
