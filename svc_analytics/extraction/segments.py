@@ -2,7 +2,6 @@
 
 import math
 import threading
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,12 +174,11 @@ def _give_up_order(segment: Segment) -> Spans:
 
 
 SHARED_PAGES = 3  # pages left that make a segment worth splitting
-# More workers help where fetching a page takes so many times as long as the work of reading it.
-WORTH_WAITING = 6.0
-RECENT_PAGES = 32  # whose lower quartile says how long one takes to come, however busy the machine
+# More workers help where fetching a page takes so many times as long as reading it.
+WORTH_WAITING = 3.0
 # Workers, where nobody says how many: as many as make this many requests a second.
-FEWEST, MOST = 8, 24
-REQUESTS = 480
+FEWEST, MOST = 8, 16
+REQUESTS = 320
 TIMED_PAGES = 3  # by which it is known how long answers take: the first may wait for a connection
 
 
@@ -197,8 +195,7 @@ class SegmentQueue:
         self.tops = {
             each.stream.name: each.top for each in sorted(segments, key=lambda each: each.top)
         }
-        self._recent = deque[float](maxlen=RECENT_PAGES)
-        self._usual_fetch = self._read_seconds = 0.0
+        self._fetch_seconds = self._read_seconds = 0.0
         self._pages, self._least_fetch = 0, math.inf
         # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
         self._heeds_bounds: dict[str, bool] = {}
@@ -237,10 +234,9 @@ class SegmentQueue:
             return progress
 
     def note_times(self, fetching: float, reading: float) -> None:
-        """Add the seconds that a page took to come, and those of work that reading it took."""
+        """Add the seconds that a page took to come, and to be read."""
         with self._changed:
-            self._recent.append(fetching)
-            self._usual_fetch = sorted(self._recent)[len(self._recent) // 4]
+            self._fetch_seconds += fetching
             self._read_seconds += reading
             self._pages += 1
             self._least_fetch = min(self._least_fetch, fetching)
@@ -251,7 +247,7 @@ class SegmentQueue:
     @property
     def is_slow(self) -> bool:
         """Whether pages take far longer to come than to be read."""
-        return self._usual_fetch * self._pages >= WORTH_WAITING * self._read_seconds
+        return self._fetch_seconds >= WORTH_WAITING * self._read_seconds
 
     def add(self, segment: Segment) -> None:
         """Add a segment that is to be swept too."""

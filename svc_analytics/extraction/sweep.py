@@ -34,7 +34,6 @@ from svc_analytics.schema import Instants
 
 _DECODING = threading.Lock()  # decoding is CPU-bound under the GIL: one page at a time
 BATCH_PAGES = 32  # delivered together, at most
-SLOW_PART = 8  # of them on a slow line, where many workers have some: one part
 BATCH_BYTES = 4 * 1024 * 1024  # the same: about what so many ordinary pages have
 BATCH_SECONDS = 0.2  # after which fewer are delivered
 REOPENINGS = 3  # in a row without progress, before a segment is given up
@@ -87,11 +86,11 @@ class Sweep:
         """Read the next page; tell whether it is the last."""
         page = self._next_page()
         load_parser()  # not in the time that a page takes to be read
-        worked, end_before = time.thread_time(), self._segment.end
+        came_at, end_before = time.monotonic(), self._segment.end
         self._scan(page)
-        self._segments.note_times(self._fetch_seconds, time.thread_time() - worked)
-        if self._is_time_to_deliver(time.monotonic()):
+        if self._is_time_to_deliver(came_at):
             self._deliver_pages()
+        self._segments.note_times(self._fetch_seconds, time.monotonic() - came_at)
         if self._segment.end != end_before:
             self._reopenings = 0
             if page.next_cursor is not None and self._size.may_rise(len(page.body)):
@@ -166,7 +165,7 @@ class Sweep:
             return True
         if self._ends_without_instant() and len(self._pages) < 2 * BATCH_PAGES:
             return False  # how old its last record can be, the next page tells
-        if len(self._pages) * (SLOW_PART if self._segments.is_slow else 1) >= BATCH_PAGES:
+        if len(self._pages) >= BATCH_PAGES:
             return True
         return now - self._delivered_at > BATCH_SECONDS and not self._batches.is_crowded
 

@@ -63,7 +63,7 @@ def extract(
 
     `settings` come from the environment unless given. `request` says what to read: by default
     all that is missing, and the newest 24 hours again. `workers` pages are read at a time: by
-    default 8, and up to 24 where answers take longer than 17 milliseconds. A progress bar is
+    default 8, and up to 16 where answers take longer than 25 milliseconds. A progress bar is
     shown unless `on_page` is given: it is called for every page with its stream, its count of
     rows, and the instant (UTC microseconds) down to which the stream was read in this run.
     Interrupt it at any time: what was covered is kept.
@@ -148,7 +148,7 @@ def read_missing(
 
     `on_page` is called for every page with its stream, its count of rows, and the instant
     down to which the stream was read by then; `on_begin` is called once the lake can be read.
-    `workers` pages are read at a time; by default 8, and up to 24 where answers take long.
+    `workers` pages are read at a time; by default 8, and up to 16 where answers take long.
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """

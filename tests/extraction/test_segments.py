@@ -90,12 +90,12 @@ def took_more(queue: SegmentQueue) -> bool:
 
 @pytest.mark.parametrize(
     ("answers_in", "asked", "workers"),
-    [(0.005, None, 8), (0.025, None, 12), (0.05, None, 24), (0.5, None, 24), (0.5, 4, 4)],
+    [(0.005, None, 8), (0.04, None, 12), (0.05, None, 16), (0.5, None, 16), (0.5, 4, 4)],
     ids=["near", "far", "farther", "very far", "a number is given"],
 )
 def test_how_many_work_follows_from_how_long_answers_take(answers_in, asked, workers):
-    """As many as make 480 requests a second: 8 at least, 24 at most, unless it is said."""
-    queue = SegmentQueue([Segment.of(PAYMENTS, (n, n + 1)) for n in range(30)], asked)
+    """As many as make 320 requests a second: 8 at least, 16 at most, unless it is said."""
+    queue = SegmentQueue([Segment.of(PAYMENTS, (n, n + 1)) for n in range(20)], asked)
     for first in (0.3, 0.0, 0.1):  # the first page of a worker may wait for its connection
         queue.note_times(answers_in + first, 0.001)
     at_work = [queue.take() for _ in range(workers)]

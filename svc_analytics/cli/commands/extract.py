@@ -40,7 +40,7 @@ from svc_analytics.schema import STREAMS
     "--workers",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Read this many pages at a time.  [default: 8; up to 24 where answers take long]",
+    help="Read this many pages at a time.  [default: 8; up to 16 where answers take long]",
 )
 @options.number_option(
     "--overlap-hours", 24, "Also read this many of the newest hours again, for late records.", 0
