@@ -199,7 +199,7 @@ def _tables(tables: StatementTables) -> dict[str, list[Any]]:
 
 
 def _findings(tables: StatementTables) -> Iterator[tuple[RuleFindings, DisplayTable]]:
-    """Yield what breaks each rule, and its records: those that hold up a close first."""
+    """Yield each rule that is broken, with its records: those that hold up a close first."""
     checks = shown_findings(tables.statement.tables[CHECKS])
     for of_rule in folded_findings(tables.statement.tables[CHECKS]):
         rows = checks.filter(pc.equal(checks["check_name"], of_rule.rule))
