@@ -129,9 +129,7 @@ class RuleFindings:
     @property
     def text(self) -> Message:
         """What is wrong, and how often."""
-        count = len(self.rows)
-        said = say_findings(self.rule, count, _SAID)
-        return said or count_findings(self.rule, count)
+        return rule_text(self.rule, len(self.rows))
 
     @property
     def coins(self) -> list[str]:
@@ -163,6 +161,11 @@ class RuleFindings:
         """Its row in a table: `FOLDED_HEADS` are the heads."""
         months = Cell(_span(self.months), is_fixed=True)
         return [Cell(self.text), Cell(", ".join(self.coins)), months, Cell(self.holds_up)]
+
+
+def rule_text(rule: str, count: int) -> Message:
+    """Say in words what breaks a rule, and how often."""
+    return say_findings(rule, count, _SAID) or count_findings(rule, count)
 
 
 def _span(labels: list[str]) -> str:

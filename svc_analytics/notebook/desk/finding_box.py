@@ -5,34 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from svc_analytics.closing.acceptances import Finding, last_name
+from svc_analytics.closing.acceptances import ONE_BY_ONE, Finding, last_name
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display import DisplayTable, label
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.render.findings import rule_text
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT
-from svc_analytics.warehouse.models import count_findings
-from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
 FIRST, MOST = 5, 500  # findings of a kind that are listed: at first, and at most
 COLUMNS = ["finding", "coins", "holds up"]
 # What the reason of an acceptance is: of a record that is then left out, and of any other.
 _WHY = {True: "why this may be left out of the figures", False: "why nothing is wrong with it"}
-# What takes money out of figures, or may be forged.
-_ALONE = LEFT_OUT | {"receipt_proves_its_payment"}
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
 # Beside a kind: whether its findings are listed.
 _OPEN = "\N{BLACK DOWN-POINTING SMALL TRIANGLE}"
 _CLOSED = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
-_NOT_COUNTED = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
-_SIGNS = {
-    True: "\N{BLACK DOWN-POINTING SMALL TRIANGLE}",
-    False: "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}",
-}
 
 
 @dataclass
@@ -46,7 +38,7 @@ class Kind:
     def is_together(self) -> bool:
         """Whether one reason may accept all: some findings are looked at one by one."""
         one, *others = self.findings
-        return bool(others) and not one.accepted and one.check not in _ALONE
+        return bool(others) and not one.accepted and one.check not in LEFT_OUT | ONE_BY_ONE
 
     @property
     def cells(self) -> list[str]:
@@ -54,15 +46,7 @@ class Kind:
         one = self.findings[0]
         coins = ", ".join(sorted({each.coin for each in self.findings} - {""}))
         weight = "the close" if one.is_open_block else "accepted" if one.accepted else "nothing"
-        return [said(one.check, len(self.findings)), coins, Message(weight)]
-
-
-def said(rule: str, count: int) -> Message:
-    """Say in words how many findings of a rule there are, without the rule's name."""
-    sentence = count_findings(rule, count, COUNTED_TEXTS).values.get("FINDING")
-    if isinstance(sentence, Message):
-        return sentence
-    return Message("{RULE}: {count}", count=f"{count:,}", rule=translated(label(rule)))
+        return [rule_text(one.check, len(self.findings)), coins, Message(weight)]
 
 
 def kinds_of(findings: Sequence[Finding]) -> list[Kind]:
@@ -231,8 +215,8 @@ def _accepted(findings: Sequence[Finding]) -> Message:
     """Say what was accepted, and of a record that no figure counts that it is left out."""
     one = findings[0]
     if one.check in LEFT_OUT:
-        return Message(_NOT_COUNTED, **one.effect.values)
-    return Message("accepted: {WHAT}", what=said(one.check, len(findings)))
+        return one.outcome
+    return Message("accepted: {WHAT}", what=rule_text(one.check, len(findings)))
 
 
 def summary_table(findings: Sequence[Finding]) -> DisplayTable:
