@@ -377,9 +377,10 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
         return
     tables, period = StatementTables(statement, _status_line(statement)), statement.period
     in_usd = {name for name in tables.summary_page.names if tables.summary_page.usd_name(name)}
-    yield _of_figures(tables.main(), in_usd, is_signed=True)
-    yield _of_figures(replace(tables.details(), title="Other figures"), set())
-    yield from (_of_figures(table, set()) for table in tables.more_figures())
+    known = {str(coin) for coin in statement.tables["summary"]["currency"].to_pylist()}
+    yield _of_figures(tables.main(), known, in_usd, is_signed=True)
+    yield _of_figures(replace(tables.details(), title="Other figures"), known)
+    yield from (_of_figures(table, known) for table in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
         "daily": ("By day", partial(_of_day, period, {name: name for name in _DAILY})),
         "position": ("Position by day", partial(_of_day, period, _POSITION)),
@@ -395,15 +396,19 @@ def _status_line(statement: Statement) -> StatusLine:
 
 
 def _of_figures(
-    table: DisplayTable, in_usd: Collection[str], *, is_signed: bool = False
+    table: DisplayTable,
+    known: Collection[str],
+    in_usd: Collection[str] = (),
+    *,
+    is_signed: bool = False,
 ) -> StatementTable:
     """Return a table with figures down and coins across, and all coins where they are `in_usd`."""
     _, *coins = table.header
     wanted = {
-        (row, column): Wanted(name, "" if coin == ALL_COINS else coin, is_signed=is_signed)
+        (row, column): Wanted(name, coin if coin in known else "", is_signed=is_signed)
         for row, name in enumerate(table.names)
         for column, coin in enumerate(coins, 1)
-        if name != UNPRICED and (coin != ALL_COINS or name in in_usd)
+        if name != UNPRICED and (coin in known or name in in_usd)
     }
     shown = replace(table, rows=lined_up(table.rows))
     return StatementTable(table.title, shown, lambda *place: wanted.get(place))
