@@ -68,19 +68,14 @@ class DisplayTable:
     totals: frozenset[int] = frozenset()  # the rows that are printed bold, under a rule
     subtotals: frozenset[int] = frozenset()  # those under a rule alone
     caption: str = ""
-    names: Sequence[
-        str
-    ] = ()  # of its columns or, where figures stand below each other, of its rows
+    # Of its columns or, where figures stand below each other, of its rows.
+    names: Sequence[str] = ()
+    sums: frozenset[int] = frozenset()  # columns of all others together: first, if cut into blocks
 
     @property
     def is_cut(self) -> bool:
         """Whether it has more rows than are displayed."""
         return self.total > len(self.rows)
-
-    @property
-    def heads(self) -> list[str]:
-        """The heads of its columns: that numbers are rounded stands once, in a note."""
-        return self.header
 
     @property
     def rights(self) -> list[bool]:
@@ -168,19 +163,22 @@ def table_text(
 def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list[int]]]:
     """Return the columns of each block, and how wide they are: all in one, if there is room.
 
-    The first column stands in each: it says what the others are of.
+    The first column stands in each: it says what the others are of. What sums them up comes first.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
     widths = [max(map(len, map(_plain_text, column))) for column in columns]
     least = [max(_unbroken(head), *map(_least, cells), 1) for head, *cells in columns]
+    whole = [*range(len(widths))]
     if room is None:
-        return [([*range(len(widths))], widths)]
+        return [(whole, widths)]
     while _width(widths) > room and (gives := max(map(int.__sub__, widths, least))) > 0:
         widths[[*map(int.__sub__, widths, least)].index(gives)] -= 1
-    if _width(widths) > room:  # in blocks, what rows are of need not be broken
-        widths[0] = max(widths[0], min(max(map(len, map(_plain_text, columns[0]))), room // 3))
+    if _width(widths) <= room:
+        return [(whole, widths)]
+    # In blocks, what rows are of need not be broken.
+    widths[0] = max(widths[0], min(max(map(len, map(_plain_text, columns[0]))), room // 3))
     blocks = [[0]]
-    for place in range(1, len(widths)):
+    for place in sorted(whole[1:], key=lambda place: place not in table.sums):
         if len(blocks[-1]) > 1 and _width([widths[each] for each in (*blocks[-1], place)]) > room:
             blocks.append([0])
         blocks[-1].append(place)

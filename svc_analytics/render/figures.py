@@ -79,6 +79,7 @@ def figures_table(
         {place: meaning("summary", name) for place, name in enumerate(names)},
         caption=status_line.text,
         totals=frozenset(place for place, name in enumerate(names) if name in TOTALS),
+        sums=frozenset({len(rows) + 1} if has_total else ()),
     )
 
 

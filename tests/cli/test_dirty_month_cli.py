@@ -71,3 +71,10 @@ def test_no_line_is_wider_than_the_terminal(run, words, width):
     done = run(*words.split(), width=width)
     lines = [line for line in done.out.splitlines() if not line.startswith("files: ")]
     assert [line for line in lines if len(line) > width] == []
+
+
+def test_where_coins_stand_in_blocks_their_sum_comes_first(run):
+    """A reader of a narrow terminal sees what all coins make before each of them."""
+    heads = [line for line in run("statement", "2026-09", width=80).lines if "figure  " in line]
+    assert len(heads) > 1 and "USD of 6 of 7 coins" in heads[0]
+    assert [head for head in heads[1:] if "USD of" in head] == []
