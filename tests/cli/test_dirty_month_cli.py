@@ -75,6 +75,7 @@ def test_no_line_is_wider_than_the_terminal(run, words, width):
 
 def test_where_coins_stand_in_blocks_their_sum_comes_first(run):
     """A reader of a narrow terminal sees what all coins make before each of them."""
-    heads = [line for line in run("statement", "2026-09", width=80).lines if "figure  " in line]
+    out = run("statement", "2026-09", width=80).out
+    heads = [line for line in out.splitlines() if line.startswith("figure  ")]
     assert len(heads) > 1 and "USD of 6 of 7 coins" in heads[0]
     assert [head for head in heads[1:] if "USD of" in head] == []
