@@ -98,7 +98,10 @@ if TYPE_CHECKING:
     from svc_analytics.periods import Period as Period
     from svc_analytics.receipts.verify_files import verify_receipts as verify_receipts
     from svc_analytics.render.document import Reason as Reason, Unknown as Unknown
-    from svc_analytics.signing.receipts import Verdict as Verdict, verify_receipt as verify_receipt
+    from svc_analytics.signing.receipt_tokens import (
+        Verdict as Verdict,
+        verify_receipt as verify_receipt,
+    )
     from svc_analytics.signing.secrets import Secret as Secret, SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
     from svc_analytics.statements.change import Change as Change
@@ -135,7 +138,7 @@ _FUNCTIONS = {
     "sign_all": "closing.handover.sign",
     "statement": "closing.stated",
     "verify_backup": "backups.backup",
-    "verify_receipt": "signing.receipts",
+    "verify_receipt": "signing.receipt_tokens",
     "verify_receipts": "receipts.verify_files",
     "verify_statement": "closing.verification.verify",
     "verify_webhook": "signing.webhooks",
@@ -171,7 +174,7 @@ _TYPES = {
     "Statement": "statements.statement",
     "StatementDiff": "closing.differences",
     "Unknown": "render.document",
-    "Verdict": "signing.receipts",
+    "Verdict": "signing.receipt_tokens",
 }
 # Scripts catch these; `errors.py` draws their tree.
 _ERRORS = (

@@ -37,7 +37,7 @@ from svc_analytics.files import restore_folders
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
-from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.coverage_footer import MonthFileFooter
 from svc_analytics.lake.lake import Lake, check_lake, link_file, snapshot_folder
 from svc_analytics.lake.layout import FOOTER_KEY, MARKS, WRITER_MARK, data_folders, tool_version
 from svc_analytics.log import log_lines

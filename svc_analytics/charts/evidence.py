@@ -19,7 +19,7 @@ from svc_analytics.charts.words import apart, in_line
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.periods import clock_of
-from svc_analytics.signing.receipts import PROVEN
+from svc_analytics.signing.receipt_tokens import PROVEN
 
 _DAY = timedelta(days=1)
 UNREAD = "not read"

@@ -21,7 +21,7 @@ from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request, ShortList
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, format_instant
-from svc_analytics.lake.footer import CLOCK_TOLERANCE
+from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated

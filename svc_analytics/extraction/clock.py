@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from svc_analytics import instants
 from svc_analytics.api.client import Client
 from svc_analytics.instants import MINUTE, SECOND, duration, format_instant, to_micros
-from svc_analytics.lake.footer import CLOCK_TOLERANCE
+from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
 from svc_analytics.messages import Message, translated
 from svc_analytics.records.bulk_parser import scan_page
 from svc_analytics.schema import Stream

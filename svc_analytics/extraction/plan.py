@@ -21,7 +21,7 @@ from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, from_micros
-from svc_analytics.lake.footer import MonthFileFooter, Unlisted
+from svc_analytics.lake.coverage_footer import MonthFileFooter, Unlisted
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats

@@ -22,7 +22,7 @@ from svc_analytics.extraction.batches import Reading
 from svc_analytics.extraction.plan import FEW, ExtractionResult, ShortList, few_spans, find_holes
 from svc_analytics.extraction.segments import Segment, SegmentQueue
 from svc_analytics.extraction.workers import WorkerPool
-from svc_analytics.lake.footer import GONE, KNOWN, NOT_ASKED, Unlisted
+from svc_analytics.lake.coverage_footer import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.side_files import QuarantinedRecord
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.messages import Message, translated

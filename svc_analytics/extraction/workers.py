@@ -11,9 +11,9 @@ from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Spans, difference, span_values, union
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import BatchQueue, PageBatch, Reading, RowBatch
+from svc_analytics.extraction.paging import Sweep
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
 from svc_analytics.extraction.segments import Progress, Segment, SegmentQueue
-from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.writing.writer import LakeWriter

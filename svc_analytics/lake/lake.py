@@ -29,7 +29,7 @@ from svc_analytics.files import (
 )
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
-from svc_analytics.lake.footer import MonthFileFooter, read_footer
+from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.layout import ORIGIN, data_folders, require_layout
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.schema import STREAMS, Stream

@@ -31,8 +31,8 @@ from svc_analytics.lake.control_totals import (
     totalled_columns,
     totals_and_ends,
 )
+from svc_analytics.lake.coverage_footer import MonthFileFooter
 from svc_analytics.lake.derived import with_derived
-from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.layout import FOOTER_KEY, tool_version, with_statistics
 from svc_analytics.schema import STREAMS, Column, Instants, Stream
 from svc_analytics.storage import Storage

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Spans, gaps, union
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import read_signed_footer
-from svc_analytics.lake.footer import CLOCK_TOLERANCE, early_claims
+from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.index.month_index import instants_of_group
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN

@@ -9,7 +9,7 @@ from svc_analytics.arguments import check
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.money import format_amount
-from svc_analytics.signing.receipts import FACTS, sign_receipt
+from svc_analytics.signing.receipt_tokens import FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret
 
 _NEWEST = """

@@ -25,7 +25,7 @@ from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.messages import Message
 from svc_analytics.money import SCALE
 from svc_analytics.schema import MONEY
-from svc_analytics.signing.receipts import (
+from svc_analytics.signing.receipt_tokens import (
     BY_NEWEST,
     BY_OLDER,
     FACTS,

@@ -19,7 +19,7 @@ from svc_analytics.formatting.json_values import (
     items_of,
     whole_document,
 )
-from svc_analytics.receipts.tokens import (
+from svc_analytics.receipts.find_tokens import (
     NAMES,
     Cells,
     Row,

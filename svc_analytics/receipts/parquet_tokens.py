@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
-from svc_analytics.receipts.token_texts import OPENING
-from svc_analytics.receipts.tokens import (
+from svc_analytics.receipts.find_tokens import (
     Row,
     are_words,
     every_token,
@@ -26,7 +25,8 @@ from svc_analytics.receipts.tokens import (
     require_unique,
     tokens_in,
 )
-from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH
+from svc_analytics.receipts.token_texts import OPENING
+from svc_analytics.signing.receipt_tokens import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
 

@@ -14,8 +14,7 @@ from typing import TypeVar
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.json_values import begins_json
-from svc_analytics.receipts.json_tokens import json_columns, json_rows
-from svc_analytics.receipts.tokens import (
+from svc_analytics.receipts.find_tokens import (
     AROUND,
     NAMES,
     Row,
@@ -29,6 +28,7 @@ from svc_analytics.receipts.tokens import (
     tokens_in,
     unwrapped,
 )
+from svc_analytics.receipts.json_tokens import json_columns, json_rows
 
 LONGEST_LINE = 1 << 20
 OPENING = 100  # records of a file in which its columns are looked for

@@ -28,6 +28,7 @@ from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
+from svc_analytics.receipts.find_tokens import NAMES, Cells, require_one, require_unique, tokens_in
 from svc_analytics.receipts.lake_months import differences_text
 from svc_analytics.receipts.token_files import (
     BATCH,
@@ -39,9 +40,13 @@ from svc_analytics.receipts.token_files import (
     rereadable,
     source_of,
 )
-from svc_analytics.receipts.tokens import NAMES, Cells, require_one, require_unique, tokens_in
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH, Verdict, has_token_form, parse_receipt
+from svc_analytics.signing.receipt_tokens import (
+    MAX_TOKEN_LENGTH,
+    Verdict,
+    has_token_form,
+    parse_receipt,
+)
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.warehouse.connection import NO_BARS
 

@@ -66,13 +66,10 @@ def figures_table(
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
     has_total = has_total and any(map(maker.summary_page.usd_name, names))
+    header = ["figure", *(str(row["currency"]) for row in rows)]
     return DisplayTable(
         title,
-        [
-            "figure",
-            *(str(row["currency"]) for row in rows),
-            *[maker.summary_page.coins.head] * has_total,
-        ],
+        [*header, *[maker.summary_page.coins.head] * has_total],
         lined_up([maker.row(rows, name, has_total=has_total) for name in names]),
         len(names),
         headings,

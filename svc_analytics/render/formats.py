@@ -102,7 +102,7 @@ def write_pdf(
 ) -> Rows:
     """Write `statement.pdf`: the tables, sentences and charts of the page, on A4."""
     require_pdf(language)
-    from svc_analytics.render.paper import make_paper  # loads matplotlib
+    from svc_analytics.render.pdf import make_paper  # loads matplotlib
 
     paper = make_paper(statement, facts, language)
     if paper.without_font:

@@ -17,7 +17,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND, from_micros, parse_instant
 from svc_analytics.periods import Period, month, month_of
 from svc_analytics.sandbox.coins import COINS, Coin
-from svc_analytics.signing.receipts import sign_receipt
+from svc_analytics.signing.receipt_tokens import sign_receipt
 from svc_analytics.signing.secrets import Secret
 
 _SLUGS = tuple(coin.slug for coin in COINS)

@@ -13,7 +13,7 @@ from svc_analytics.sandbox.behaviour import Behaviour
 from svc_analytics.sandbox.bindings import Bindings
 from svc_analytics.sandbox.checkout import Checkout
 from svc_analytics.sandbox.clock import Clock, instant_text
-from svc_analytics.sandbox.payouts import Payouts, RecipientLookup
+from svc_analytics.sandbox.payouts_and_refunds import Payouts, RecipientLookup
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.sales import StoredRecord
 from svc_analytics.sandbox.sessions import Sessions
@@ -28,7 +28,12 @@ from svc_analytics.sandbox.validation import (
 )
 from svc_analytics.sandbox.webhooks import WebhookSender
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.signing.receipts import ATTESTED, MalformedToken, parse_receipt, verify_receipt
+from svc_analytics.signing.receipt_tokens import (
+    ATTESTED,
+    MalformedToken,
+    parse_receipt,
+    verify_receipt,
+)
 from svc_analytics.signing.secrets import Secret
 
 

@@ -31,7 +31,7 @@ from svc_analytics.errors import (
 from svc_analytics.files import cache_folder, state_folder
 from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import DAY, SECOND, ago, duration, now
-from svc_analytics.lake.footer import CLOCK_TOLERANCE
+from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
 from svc_analytics.unattended import looks

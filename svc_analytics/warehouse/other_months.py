@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING, DAY, to_micros
-from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.coverage_footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import (
     MonthIndex,
     SoughtTexts,

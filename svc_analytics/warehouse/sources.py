@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake.columns import own_file
-from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.coverage_footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import open_groups
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, checked_files, checked_footers, whole_coverage

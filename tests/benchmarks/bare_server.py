@@ -25,7 +25,7 @@ from uuid import UUID
 
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.periods import month_of
-from svc_analytics.signing.receipts import FACTS, sign_receipt
+from svc_analytics.signing.receipt_tokens import FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret
 from tests.support.loopback import Loopback
 

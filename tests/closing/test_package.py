@@ -17,7 +17,7 @@ from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import to_micros
-from svc_analytics.render.paper import Paper
+from svc_analytics.render.pdf import Paper
 from svc_analytics.statements.wallet_balance import assert_balance
 from tests.closing.test_seal import sealed
 from tests.support.altered import fact, forge
@@ -143,7 +143,7 @@ def test_a_package_holds_the_page_as_pdf_where_it_can_be_printed(
     """The printing itself is tried elsewhere."""
     monkeypatch.setattr("svc_analytics.closing.handover.evidence.has_typst", lambda: True)
     made = Paper(b"%PDF-", 1, None)
-    monkeypatch.setattr("svc_analytics.render.paper.make_paper", lambda *_: made)
+    monkeypatch.setattr("svc_analytics.render.pdf.make_paper", lambda *_: made)
     with zipfile.ZipFile(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file) as archive:
         found = [Path(name).name for name in archive.namelist() if "2026-10-forms/" in name]
     assert {"statement.html", "statement.pdf"} <= {*found}

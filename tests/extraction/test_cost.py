@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.extraction import sweep, workers
+from svc_analytics.extraction import paging, workers
 from svc_analytics.lake import month_file
 from svc_analytics.lake.index import month_index
 from svc_analytics.lake.layout import IDS_FOLDER
@@ -92,7 +92,7 @@ def test_a_month_is_written_once_however_often_is_published(
 
     monkeypatch.setattr(MonthFiles, "write", note_write)
     monkeypatch.setattr(LakeWriter, "publish", note_publish)
-    monkeypatch.setattr(sweep, "BATCH_PAGES", 1)
+    monkeypatch.setattr(paging, "BATCH_PAGES", 1)
     monkeypatch.setattr(workers, "BUFFER_LIMIT", 100_000)  # two pages or three, of 100
     service.payments = spread(643, START, timedelta(hours=12))
     desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
@@ -118,7 +118,7 @@ def test_on_a_slow_line_a_month_is_published_while_the_next_is_read(
             time.sleep(0.01)
 
     waited: list[httpx.Request] = []
-    monkeypatch.setattr(sweep, "BATCH_PAGES", 1)
+    monkeypatch.setattr(paging, "BATCH_PAGES", 1)
     service.payments, service.intercept = spread(643, START, timedelta(hours=12)), wait
     Desk(service, settings, Lakehouse(tmp_path / "data")).extract(workers=1)
     assert len(waited) == 1

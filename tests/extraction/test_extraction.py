@@ -16,7 +16,7 @@ from svc_analytics.errors import (
     ProtocolError,
     Unavailable,
 )
-from svc_analytics.extraction import sweep, workers as workers_module
+from svc_analytics.extraction import paging, workers as workers_module
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.instants import (
     BEGINNING,
@@ -129,7 +129,7 @@ def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[PageBatch], bool]) -> 
             raise KeyboardInterrupt
         return to_row_batches(batch)
 
-    patch.setattr(sweep, "BATCH_PAGES", 1)
+    patch.setattr(paging, "BATCH_PAGES", 1)
     patch.setattr(PageBatch, "to_row_batches", parse_or_stop)
 
 

@@ -12,7 +12,7 @@ import pytest
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.cli.commands.status import status_text
 from svc_analytics.errors import KeyRefused
-from svc_analytics.extraction import sweep
+from svc_analytics.extraction import paging
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.status import lake_status
@@ -339,6 +339,6 @@ def test_pages_of_rejected_records_are_no_circle(desk, monkeypatch):
     desk.service.payments = [payment(n, AT_ONCE, amount=5, net_amount="5") for n in range(120)]
     ticks = count(step=2)
     monkeypatch.setattr(RateLimiter, "now", lambda self: next(ticks))
-    monkeypatch.setattr(sweep, "STALLED_PAGES", 100)
+    monkeypatch.setattr(paging, "STALLED_PAGES", 100)
     assert not read(desk).doubtful
     assert desk.lake.coverage(PAYMENTS).complete

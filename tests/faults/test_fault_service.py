@@ -17,7 +17,7 @@ import pytest
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.errors import ProtocolError, Unavailable
-from svc_analytics.extraction import sweep, update
+from svc_analytics.extraction import paging, update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
@@ -132,7 +132,7 @@ def seconds_pass(monkeypatch) -> None:
 @pytest.mark.parametrize("page", ENDLESS.values(), ids=ENDLESS.keys())
 def test_a_list_without_an_end_is_noticed(october, desk, page, monkeypatch):
     """B2, B3: cursors that are always new prove nothing; the run ends, and claims nothing."""
-    monkeypatch.setattr(sweep, "STALLED_PAGES", 50)
+    monkeypatch.setattr(paging, "STALLED_PAGES", 50)
     october.intercept = pages_of(page)
     with pytest.raises(ProtocolError, match=r"^payments of .* \.\. .*--patience") as told:
         desk.extract(workers=4, streams=("payments",))
@@ -149,7 +149,7 @@ def test_many_empty_pages_are_no_end(october, desk, request, monkeypatch, is_slo
     if is_slow:
         request.getfixturevalue("seconds_pass")
     else:
-        monkeypatch.setattr(sweep, "STALLED_PAGES", 50)
+        monkeypatch.setattr(paging, "STALLED_PAGES", 50)
     october.empty_every, october.page_size = 2, lambda page: 0 if page < pages else 10
     desk.extract(workers=1)
     check_all(desk.lake, desk.service)
@@ -255,7 +255,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
     service, desk, monkeypatch
 ):
     """D6, H6: what is in memory at once is bounded by bytes, not by records."""
-    monkeypatch.setattr(sweep, "LARGE", 200_000)
+    monkeypatch.setattr(paging, "LARGE", 200_000)
     start = datetime(2026, 10, 3, tzinfo=UTC)
     service.payments = spread(800, start, timedelta(minutes=30))
     for record in service.payments[400:420]:
@@ -269,7 +269,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
 
 def test_large_and_small_records_of_one_instant_are_read_to_their_end(service, desk, monkeypatch):
     """D6, C4: asking for fewer and for more in turn never goes in circles."""
-    monkeypatch.setattr(sweep, "LARGE", 200_000)
+    monkeypatch.setattr(paging, "LARGE", 200_000)
     service.payments = spread(300, datetime(2026, 10, 3, tzinfo=UTC), timedelta(0))
     for record in service.payments[::30]:
         record["metadata"] = {"note": "x" * 150_000}

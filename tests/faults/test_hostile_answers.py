@@ -27,14 +27,14 @@ from svc_analytics.api import responses, transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import SvcError
-from svc_analytics.extraction import lookups, sweep, update
+from svc_analytics.extraction import lookups, paging, update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
-from svc_analytics.signing.receipts import PROVEN, Verdict
+from svc_analytics.signing.receipt_tokens import PROVEN, Verdict
 from tests.simulation.simulate import quick_folder
 from tests.simulation.virtual import World, installed
 from tests.support.desks import SETTINGS, Desk
@@ -303,7 +303,7 @@ def small() -> Iterator[None]:
     """Make the package's bounds small, so that a scenario reaches them in a moment."""
     with (
         patch.object(transport, "MAX_BODY", BOMB_SIZE // 2),
-        patch.object(sweep, "STALLED_PAGES", 50),
+        patch.object(paging, "STALLED_PAGES", 50),
     ):
         yield
 

@@ -18,7 +18,7 @@ import pytest
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import require_whole
-from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.coverage_footer import read_footer
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse

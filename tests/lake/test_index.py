@@ -18,7 +18,7 @@ import pytest
 
 from svc_analytics.files import atomic_write
 from svc_analytics.lake import month_file
-from svc_analytics.lake.footer import Shared
+from svc_analytics.lake.coverage_footer import Shared
 from svc_analytics.lake.index import hashes as hash_file, month_index, parents
 from svc_analytics.lake.index.hashes import (
     Hashes,

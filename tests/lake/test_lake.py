@@ -18,7 +18,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import control_totals
-from svc_analytics.lake.footer import MonthFileFooter, read_footer
+from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT, tool_version
 from svc_analytics.lake.month_file import ROW_GROUP, rewrite_month_file

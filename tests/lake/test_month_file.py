@@ -15,8 +15,7 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE
 from svc_analytics.lake import month_file
 from svc_analytics.lake.columns import in_own_columns
-from svc_analytics.lake.derived import with_derived
-from svc_analytics.lake.footer import (
+from svc_analytics.lake.coverage_footer import (
     CoverageUpdate,
     MonthFileFooter,
     coverage_by_month,
@@ -26,6 +25,7 @@ from svc_analytics.lake.footer import (
     owned_span,
     stale_coverage,
 )
+from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import changes_schema
 from svc_analytics.lake.month_file import plan_upsert

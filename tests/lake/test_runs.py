@@ -15,7 +15,7 @@ from svc_analytics.instants import DAY, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing import publisher
 from svc_analytics.lake.writing.month_merge import Dropped
-from svc_analytics.lake.writing.waiting import RunFolder
+from svc_analytics.lake.writing.spill import RunFolder
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.schema import PAYMENTS, Stream
 from tests.simulation.disk import Disk, failure

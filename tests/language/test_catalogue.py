@@ -37,7 +37,7 @@ from svc_analytics.render.compared.figures import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.findings import UNPLACED
 from svc_analytics.render.front import SEVERITIES
-from svc_analytics.signing.receipts import FACTS
+from svc_analytics.signing.receipt_tokens import FACTS
 from svc_analytics.statements import deep_check
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.statements.change import CHANGES, PARTS, RECORDS

@@ -68,7 +68,12 @@ TARGETS: dict[str, Target] = {
     ),
     "lake": Target(
         (
-            *("coverage.py", "lake/control_totals.py", "lake/derived.py", "lake/footer.py"),
+            *(
+                "coverage.py",
+                "lake/control_totals.py",
+                "lake/derived.py",
+                "lake/coverage_footer.py",
+            ),
             "lake/month_file.py",
         ),
         (

@@ -22,7 +22,7 @@ from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.tables import StatementTables
-from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.receipt_tokens import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
 from tests.support.prepared import extracted

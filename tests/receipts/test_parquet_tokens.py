@@ -17,7 +17,7 @@ import pytest
 from svc_analytics.errors import DataError
 from svc_analytics.receipts import parquet_tokens
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH
+from svc_analytics.signing.receipt_tokens import MAX_TOKEN_LENGTH
 from tests.support.receipt_material import FACTS, signed
 
 A, B = (signed(FACTS | {"receipt_no": f"SVC-{n}"}) for n in range(2))

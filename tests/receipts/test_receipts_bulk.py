@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.receipts.bulk import BulkVerifier, is_canonical
-from svc_analytics.signing.receipts import FACTS as FACT_NAMES, MONEY_FACTS, verify_receipt
+from svc_analytics.signing.receipt_tokens import FACTS as FACT_NAMES, MONEY_FACTS, verify_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 from tests.support.receipt_material import (
     FACTS,

@@ -26,7 +26,7 @@ from svc_analytics.receipts import verify_lake as module
 from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
-from svc_analytics.signing.receipts import FACTS, Verdict
+from svc_analytics.signing.receipt_tokens import FACTS, Verdict
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.altered import flip

@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import json_values
+from svc_analytics.receipts.find_tokens import tokens_in
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.receipts.tokens import tokens_in
 from svc_analytics.receipts.verify_files import verify_receipts
 from tests.support.receipt_material import FACTS, SECRET, signed
 from tests.support.unit_material import examples

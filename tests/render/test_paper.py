@@ -10,7 +10,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.front import running_head
-from svc_analytics.render.paper import UPRIGHT, Paper, blocks_of_figures, make_paper
+from svc_analytics.render.pdf import UPRIGHT, Paper, blocks_of_figures, make_paper
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import pdf_words
 from tests.support.fake_service import NOW, Record, payment

@@ -23,7 +23,7 @@ from svc_analytics.sandbox.sales import history
 from svc_analytics.sandbox.scenario import Business, read_scenario_file
 from svc_analytics.sandbox.store import Slice
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.receipt_tokens import verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
 
 SMALL = Scenario(seed=5, months=2, payments=40)

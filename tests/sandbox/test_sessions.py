@@ -6,7 +6,7 @@ import json
 import pytest
 
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
-from svc_analytics.signing.receipts import sign_receipt, verify_receipt
+from svc_analytics.signing.receipt_tokens import sign_receipt, verify_receipt
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from svc_analytics.signing.receipts import (
+from svc_analytics.signing.receipt_tokens import (
     FACTS,
     MalformedToken,
     has_token_form,

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, format_instant, parse_instant
 from svc_analytics.language.catalogue import Language
-from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, WEBHOOK_SIGNED, verify_receipt
+from svc_analytics.signing.receipt_tokens import FACTS, MONEY_FACTS, WEBHOOK_SIGNED, verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
 from tests.support.receipt_material import FACTS as RECORD, check, signed, token_of
 from tests.support.unit_material import examples

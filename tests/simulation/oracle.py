@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Spans, difference, union
 from svc_analytics.instants import BEGINNING, MINUTE, SECOND
 from svc_analytics.lake.control_totals import control_totals
-from svc_analytics.lake.footer import MonthFileFooter, read_footer
+from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month

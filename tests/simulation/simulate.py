@@ -33,7 +33,7 @@ import click
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import LakeError, SvcError
-from svc_analytics.extraction import sweep, update, workers
+from svc_analytics.extraction import paging, update, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.lake import month_file
@@ -168,7 +168,7 @@ def sized(plan: Plan) -> Iterator[None]:
         patch.object(month_file, "ROW_GROUP", plan.row_group),
         patch.object(workers, "BUFFER_LIMIT", plan.staged_limit),
         patch.object(workers, "CHECKPOINT", plan.checkpoint),
-        patch.object(sweep, "BATCH_PAGES", plan.batch_pages),
+        patch.object(paging, "BATCH_PAGES", plan.batch_pages),
         patch.object(publisher, "LARGE_MONTH", plan.large_month),
     ):
         yield

@@ -24,7 +24,7 @@ from svc_analytics.lake.side_files import QuarantineUpdate
 from svc_analytics.lake.writing import month_files, publisher
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.lake.writing.publisher import StreamPublisher as Publisher
-from svc_analytics.lake.writing.waiting import WriteBuffer
+from svc_analytics.lake.writing.spill import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
 from tests.simulation import simulate

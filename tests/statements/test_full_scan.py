@@ -11,7 +11,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake import month_file
-from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.coverage_footer import read_footer
 from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.periods import Period, month
 from svc_analytics.schema import PAYMENTS

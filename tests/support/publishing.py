@@ -13,11 +13,11 @@ from unittest.mock import patch
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.extraction import sweep, update, workers
+from svc_analytics.extraction import paging, update, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writing import publisher, waiting
+from svc_analytics.lake.writing import publisher, spill
 from tests.simulation.virtual import World, installed
 from tests.support.desks import SETTINGS
 from tests.support.fake_service import NOW, FakeService, payment, payout, refund, spread
@@ -59,9 +59,9 @@ def spilling(service: FakeService) -> Iterator[None]:
     service.page_size = lambda page: 9
     with (
         patch.object(publisher, "_is_read", lambda period, read: period.label < "2026-10"),
-        patch.object(sweep, "BATCH_PAGES", 1),
+        patch.object(paging, "BATCH_PAGES", 1),
         patch.object(workers, "BUFFER_LIMIT", 1),
-        patch.object(waiting, "GROUP_ROWS", 4),
+        patch.object(spill, "GROUP_ROWS", 4),
     ):
         yield
 

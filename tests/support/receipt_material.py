@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from svc_analytics.instants import parse_instant
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier
-from svc_analytics.signing.receipts import MONEY_FACTS, Verdict, sign_receipt
+from svc_analytics.signing.receipt_tokens import MONEY_FACTS, Verdict, sign_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
 Facts = dict[str, Any]

@@ -23,8 +23,8 @@ from svc_analytics.lake.index import hashes
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import RUNS_FOLDER
 from svc_analytics.lake.side_files import QuarantinedRecord
-from svc_analytics.lake.writing import month_merge, publisher, waiting
-from svc_analytics.lake.writing.waiting import WriteBuffer
+from svc_analytics.lake.writing import month_merge, publisher, spill
+from svc_analytics.lake.writing.spill import WriteBuffer
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS
@@ -77,7 +77,7 @@ def small_portions() -> Iterator[None]:
     """Let every month that is being read be spilled, in groups and slices of a few rows."""
     with (
         patch.object(publisher, "LARGE_MONTH", -1),
-        patch.object(waiting, "GROUP_ROWS", 2),
+        patch.object(spill, "GROUP_ROWS", 2),
         patch.object(month_merge, "SLICE_ROWS", 3),
         patch.object(month_merge, "MOST_VERSIONS", 1),
         patch.object(hashes, "BLOCK", 2),

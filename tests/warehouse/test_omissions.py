@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from svc_analytics.instants import parse_bound
-from svc_analytics.lake.footer import MonthFileFooter, read_footer
+from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS

@@ -15,7 +15,7 @@ import pytest
 import svc_analytics
 from svc_analytics.engines.trees import macros
 from svc_analytics.instants import MINUTE
-from svc_analytics.lake.footer import CLOCK_TOLERANCE
+from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
 from svc_analytics.warehouse.models import read_macros, read_models
 from tests.support.full_scan.values import EXACT, ratio, share, worth
 from tests.support.rings import rings

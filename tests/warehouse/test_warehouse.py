@@ -18,7 +18,7 @@ import pytest
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.instants import parse_bound
-from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.coverage_footer import read_footer
 from svc_analytics.lake.index import parents
 from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import open_lake, shared_options, zone_option
+from svc_analytics.cli.shared_options import open_lake, shared_options, zone_option
 from svc_analytics.closing.acceptances import Finding, acknowledge, find, find_all
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables

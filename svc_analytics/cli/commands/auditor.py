@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import click
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.commands.close import differences_text
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.evidence import (
@@ -40,10 +40,10 @@ from svc_analytics.storage import statement_folder
 
 @click.command()
 @click.argument("month", metavar="MONTH|DIR")
-@options.zone_options
+@shared_options.zone_options
 @click.option("--out", metavar="FILE.zip", help="The file to write.  [default: 2026-10.zip here]")
 @click.option("--signers", metavar="FILE", help="Whose keys you trust: allowed signers of SSH.")
-@options.shared_options
+@shared_options.shared_options
 def package(
     *,
     month: str,
@@ -66,7 +66,7 @@ def package(
     if (folder / MANIFEST).is_file():
         done = pack_folder(folder, out, signers=signers)
     else:
-        done = pack_month(options.open_lake(data_dir), month, **at, out=out, signers=signers)
+        done = pack_month(shared_options.open_lake(data_dir), month, **at, out=out, signers=signers)
     if as_json:
         names = {"out": str(done.file), "folder": str(done.folder)}
         facts = {"seal": done.seal, "sha256": done.sha256, "unproven": list(done.unproven)}
@@ -83,7 +83,7 @@ def package(
 @click.command()
 @click.argument("month", metavar="[MONTH|DIR]", required=False)
 @click.option("--all", "is_all", is_flag=True, help="Every sealed month that nobody signed.")
-@options.zone_options
+@shared_options.zone_options
 @click.option(
     "--key",
     metavar="FILE",
@@ -96,7 +96,7 @@ def package(
     default="",
     help="Why to go on with a lake that does not continue what this machine remembers; it is kept.",
 )
-@options.shared_options
+@shared_options.shared_options
 def sign(
     *,
     month: str | None,
@@ -119,12 +119,12 @@ def sign(
     if is_all == (month is not None):
         raise ConfigError("give a month, such as 2026-10, a sealed folder, or --all")
     if month is None:
-        done = sign_all(options.open_lake(data_dir), key=key, reason=reason)
+        done = sign_all(shared_options.open_lake(data_dir), key=key, reason=reason)
     elif ((folder := statement_folder(month)) / MANIFEST).is_file():
-        lake = lake_around(folder.absolute()) or options.open_lake(data_dir)
+        lake = lake_around(folder.absolute()) or shared_options.open_lake(data_dir)
         done = _alone(sign_folder(folder, key, lake, reason))
     else:
-        lake = options.open_lake(data_dir)
+        lake = shared_options.open_lake(data_dir)
         done = _alone(sign_month(lake, month, **at, key=key, reason=reason))
     if as_json:
         documents = [_signature_document(each) for each in done.signed]
@@ -170,7 +170,7 @@ def _tell_unproven(unproven: Collection[str]) -> None:
 @click.argument("month", metavar="[MONTH|DIR]", required=False)
 @click.argument("record_id", metavar="[RECORD_ID]", required=False)
 @click.option("--line", type=click.IntRange(1), help="Which line, if the record has several.")
-@options.zone_options
+@shared_options.zone_options
 @click.option(
     "--out", metavar="FILE", help="The file to write.  [default: 2026-10-line-7.json here]"
 )
@@ -178,7 +178,7 @@ def _tell_unproven(unproven: Collection[str]) -> None:
 @click.option(
     "--signers", metavar="FILE", help="With --check: whose keys you trust: allowed signers of SSH."
 )
-@options.shared_options
+@shared_options.shared_options
 def prove(
     *,
     month: str | None,
@@ -220,7 +220,7 @@ def _sealed(month: str, at: PeriodOptions, data_dir: str | None) -> tuple[Lake, 
     if (folder / MANIFEST).is_file():
         around = None if data_dir else lake_around(folder.absolute())
         return around or Lake(read_data_dir(data_dir)), folder
-    lake = options.open_lake(data_dir)
+    lake = shared_options.open_lake(data_dir)
     return lake, newest_sealed_folder(lake, month, at["zone"], at["calendar"])
 
 
@@ -263,8 +263,8 @@ def _document(done: LineProof) -> dict[str, object]:
 @click.option("--signers", metavar="FILE", help="Whose keys you trust: allowed signers of SSH.")
 @click.option("--authority", metavar="FILE", help="Whose stamps you trust: certificates (PEM).")
 @click.option("--earlier", metavar="FILE", help="A chain.json that you kept.")
-@options.wide_option
-@options.shared_options
+@shared_options.wide_option
+@shared_options.shared_options
 def statement_verify(
     *, folder: str, is_wide: bool, data_dir: str | None, as_json: bool, **trusted: str | None
 ) -> None:

@@ -4,7 +4,7 @@ import click
 
 from svc_analytics.backups import backup as backups, restore as restoring
 from svc_analytics.backups.backup import things_of
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -34,7 +34,7 @@ from svc_analytics.warehouse.images import write_views
     help="Let go what the lake lost, a file or a folder: it is told and kept no longer. "
     "Repeatable.",
 )
-@options.shared_options
+@shared_options.shared_options
 def backup(
     *,
     target: str,
@@ -58,7 +58,7 @@ def backup(
             raise ConfigError(f"give --verify or {other}, not both: --verify changes nothing")
         _print_check(backups.verify_backup(target), as_json=as_json)
     else:
-        lake = options.open_lake(data_dir)
+        lake = shared_options.open_lake(data_dir)
         _print_backup(backups.backup(lake, target, keep=keep, let_go=let_go), as_json=as_json)
 
 
@@ -109,7 +109,7 @@ def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
 @click.argument("target", metavar="TARGET")
 @click.option("--at", metavar="BACKUP", help="The name of an older backup.  [default: the newest]")
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="List what would be written.")
-@options.shared_options
+@shared_options.shared_options
 def restore(
     *, target: str, at: str | None, is_dry_run: bool, data_dir: str | None, as_json: bool
 ) -> None:
@@ -122,7 +122,7 @@ def restore(
     place = read_data_dir(data_dir)
     done = restoring.restore(target, place, at=at, dry_run=is_dry_run)
     if not is_dry_run:
-        write_views(options.open_lake(data_dir))
+        write_views(shared_options.open_lake(data_dir))
     if as_json:
         files = [{"path": path, "size": size} for path, size in done.files.items()]
         click.echo(to_json(vars(done) | {"folder": str(done.folder), "files": files}))

@@ -28,7 +28,7 @@ from svc_analytics.books.export import (
 from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_for, books_source, ledger_of
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -116,8 +116,8 @@ class Checked:
     is_flag=True,
     help="Name what has no account, or what --preset would refuse.",
 )
-@options.zone_options
-@options.shared_options
+@shared_options.zone_options
+@shared_options.shared_options
 def books(
     *,
     month: str | None,
@@ -141,7 +141,7 @@ def books(
     without a price, which no entry holds, the roll-forward of each coin, and the external
     rates where the books are not in USD.
     """
-    lake = options.open_lake(data_dir)
+    lake = shared_options.open_lake(data_dir)
     path = Path(accounts or lake.path / FILE)
     if is_init:
         _begin(path, lake, as_json)

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 import click
 import pyarrow as pa
 
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.cli.runs import dry_run, plan_months, watched
 from svc_analytics.closing import close as closing, due
@@ -36,9 +36,9 @@ _OTHERS = ", --last-month and --all-due"
 
 
 @click.command()
-@options.period_argument
-@options.month_option
-@options.last_month_option
+@shared_options.period_argument
+@shared_options.month_option
+@shared_options.last_month_option
 @click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
 @click.option(
     "--quarters",
@@ -52,22 +52,22 @@ _OTHERS = ", --last-month and --all-due"
     is_flag=True,
     help="With --all-due: close each year too whose twelve months are closed.",
 )
-@options.zone_option
-@options.calendar_option
-@options.format_option(
+@shared_options.zone_option
+@shared_options.calendar_option
+@shared_options.format_option(
     "The forms to write, with commas between; csv is added where neither it nor parquet is named."
 )
-@options.out_option
-@options.number_option(
+@shared_options.out_option
+@shared_options.number_option(
     "--grace-hours",
     GRACE_HOURS,
     "Wait this long after the end of a month, for late records.",
     least=0,
 )
-@options.metadata_option
-@options.lang_option
-@options.digits_option
-@options.currency_options
+@shared_options.metadata_option
+@shared_options.lang_option
+@shared_options.digits_option
+@shared_options.currency_options
 @click.option(
     "--sign",
     "is_signed",
@@ -75,10 +75,10 @@ _OTHERS = ", --last-month and --all-due"
     help="Sign what is sealed with the key of SVC_SIGNING_KEY; where that fails, it is sealed, and "
     "a note says why.",
 )
-@options.dry_run_option
-@options.patience_option
-@options.wide_option
-@options.shared_options
+@shared_options.dry_run_option
+@shared_options.patience_option
+@shared_options.wide_option
+@shared_options.shared_options
 def close(
     *,
     period: str | None,
@@ -113,8 +113,8 @@ def close(
     longer = (QUARTER,) * is_with_quarters + (YEAR,) * is_with_years
     names = (period, month, "last month" if is_last else None)
     _check_choice(names, longer, out, all_due=all_due)
-    name = None if all_due else options.choose_period(names, _OTHERS)
-    options.check_rates(currency_in, rates)
+    name = None if all_due else shared_options.choose_period(names, _OTHERS)
+    shared_options.check_rates(currency_in, rates)
     if is_dry:
         settings = _settings(data_dir, patience, is_needed=True)
         click.echo(_plan(settings, name, longer, out, job, as_json=as_json))
@@ -143,7 +143,7 @@ def _check_choice(
     if longer and not all_due:
         raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
     if all_due and (out or any(name is not None for name in names)):
-        raise ConfigError(f"{options.ONE_PERIOD}{_OTHERS}; --all-due takes no --out")
+        raise ConfigError(f"{shared_options.ONE_PERIOD}{_OTHERS}; --all-due takes no --out")
 
 
 def _watched(data_dir: str | None, name: str | None, job: JobOptions) -> Watch:

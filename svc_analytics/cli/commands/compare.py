@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import click
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.stated import compare as compare_months
@@ -30,26 +30,26 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 @click.command()
 @click.argument("before", metavar="[BEFORE]", required=False)
 @click.argument("period", metavar="[PERIOD]", required=False)
-@options.zone_options
+@shared_options.zone_options
 @click.option(
     "--currency",
     metavar="C,...",
-    callback=options.names_of_option,
+    callback=shared_options.names_of_option,
     help="Only these coins, with commas between.",
 )
 @click.option(
     "--only",
     metavar="FIGURE,...",
-    callback=options.names_of_option,
+    callback=shared_options.names_of_option,
     help="Only these figures, with commas between.",
 )
 @exact_option
 @csv_option
 @click.option("--out", metavar="DIR", help="Write the comparison into this folder too.")
-@options.format_option(
+@shared_options.format_option(
     "Forms to write into --out: csv, html, json, xlsx; with commas between.", "html,xlsx,csv"
 )
-@options.language_options
+@shared_options.language_options
 @click.option("--why", "is_why", is_flag=True, help="Show the parts that each change is made of.")
 @click.option(
     "--threshold",
@@ -58,8 +58,8 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
     show_default=True,
     help="With --why: a change of more per cent needs a sentence.",
 )
-@options.engine_options
-@options.several_lakes_options
+@shared_options.engine_options
+@shared_options.several_lakes_options
 def compare(
     *,
     before: str | None,
@@ -88,13 +88,13 @@ def compare(
     before, and so is any period with "previous year" in the place of BEFORE. With --data-dir
     several times, each merchant is compared with itself.
     """
-    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
     if not Language(lang, digits).is_english and not out:
         raise ConfigError("--lang is for --out: what a terminal shows is in English")
     check_forms(formats)
     if out and len(data_dir) > 1:
         raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
-    opened = options.open_each(data_dir, read_engine(engine, engine_data))
+    opened = shared_options.open_each(data_dir, read_engine(engine, engine_data))
     coins, compared = currency or None, list[Comparison | Change]()
     for lake in opened:
         both = compare_months(
@@ -140,7 +140,7 @@ def _compared(
 @click.option("--out", metavar="FILE", help="Write an HTML page instead, with the rows to open.")
 @exact_option
 @csv_option
-@options.shared_options
+@shared_options.shared_options
 def statement_diff(
     *,
     old: str,
@@ -158,7 +158,7 @@ def statement_diff(
     many rows of each table changed. Of two months it shows every figure of every coin,
     with the difference and the percentage. Names files that were altered.
     """
-    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
     diff = diff_statements(old, new)
     if out:
         _write_page(diff, out, has_rows or diff.is_of_versions, exact)

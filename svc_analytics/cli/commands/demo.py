@@ -8,7 +8,7 @@ import click
 
 from svc_analytics.cli.commands.statement import statement_report
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import number_option, shared_options
+from svc_analytics.cli.shared_options import number_option, shared_options
 from svc_analytics.config import read_data_dir
 from svc_analytics.demo import run_demo
 from svc_analytics.errors import install

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.runs import dry_run, watched
 from svc_analytics.config import Settings, read_settings
@@ -42,19 +42,19 @@ from svc_analytics.schema import STREAMS
     metavar="N",
     help="Read this many pages at a time.  [default: 8; up to 16 where answers take long]",
 )
-@options.number_option(
+@shared_options.number_option(
     "--overlap-hours", 24, "Also read this many of the newest hours again, for late records.", 0
 )
 @click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
-@options.dry_run_option
+@shared_options.dry_run_option
 @click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")
 @click.option(
     "--bindings",
     metavar="FILE",
     help="Look up the bindings of the customers in FILE too, one customer id a line.",
 )
-@options.patience_option
-@options.shared_options
+@shared_options.patience_option
+@shared_options.shared_options
 def extract(
     *,
     start: str | None,

@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli.console import table_text
-from svc_analytics.cli.options import check_one_form, json_option, verbose_option
+from svc_analytics.cli.shared_options import check_one_form, json_option, verbose_option
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.tables import write_rows

@@ -10,7 +10,7 @@ import click
 from tqdm.auto import tqdm
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, install
@@ -31,12 +31,12 @@ _LAB_OPTIONS = (
 
 
 @click.command()
-@click.argument("name", shell_complete=options.offer_notebooks)
-@options.month_option
-@options.zone_options
+@click.argument("name", shell_complete=shared_options.offer_notebooks)
+@shared_options.month_option
+@shared_options.zone_options
 @click.option("--code/--no-code", "has_code", help="Show the code, too.  [default: --no-code]")
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
-@options.shared_options
+@shared_options.shared_options
 def notebook(
     *,
     name: str,
@@ -53,7 +53,7 @@ def notebook(
     month of the lake. The page shows the answers with their period and status, and
     prints on A4; it has no code and no pickers. The notebook itself stays as it is.
     """
-    lake = options.open_lake(data_dir)
+    lake = shared_options.open_lake(data_dir)
     path = runner.find_notebook(name)
     chosen = _month(path, lake, month, at)
     target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
@@ -97,8 +97,8 @@ def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str 
     show_default=True,
     help="The language of the close desk and its forms: English, Persian (fa) or both.",
 )
-@options.digits_option
-@options.data_dir_option
+@shared_options.digits_option
+@shared_options.data_dir_option
 def lab(*, arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None) -> None:
     """Open the notebooks in JupyterLab.
 

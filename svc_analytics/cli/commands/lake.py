@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 import pyarrow as pa
 
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.closing.acceptances import ahead_findings
 from svc_analytics.closing.handover.bundle import write_bundle
@@ -37,10 +37,10 @@ _OPEN = 10  # rows of a rule that holds up a close, so that all rules fit a scre
     help="Make each month's statement twice too: as always, and from every row. It takes long, "
     "and runs on this machine, whatever --engine names.",
 )
-@options.engine_options
+@shared_options.engine_options
 @click.option("--all", "has_all", is_flag=True, help="List every row that breaks a rule.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every row as CSV.")
-@options.several_lakes_options
+@shared_options.several_lakes_options
 def check(
     *,
     is_deep: bool,
@@ -59,8 +59,8 @@ def check(
     rows too, and compares. Of sealed months in a row, each must open with what the one
     before closed with. With --data-dir several times, it lists the findings of each merchant.
     """
-    options.check_one_form(as_csv=as_csv, as_json=as_json)
-    opened = options.open_each(data_dir, read_engine(engine, engine_data))
+    shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
+    opened = shared_options.open_each(data_dir, read_engine(engine, engine_data))
     tables_of = [_findings(lake, is_deep) for lake in opened]
     findings = beside(opened, tables_of)
     if as_json:
@@ -121,7 +121,7 @@ def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
 
 @click.command()
 @click.argument("file", metavar="FILE.duckdb")
-@options.shared_options
+@shared_options.shared_options
 def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
     """Write all views of the lake as tables of one DuckDB file.
 
@@ -129,7 +129,7 @@ def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
     and column as a comment, and no path of this machine. DuckDB 1.2 and newer open it. It is
     of one moment of the lake, also while extract runs.
     """
-    rows = write_bundle(options.open_lake(data_dir), file)
+    rows = write_bundle(shared_options.open_lake(data_dir), file)
     if as_json:
         click.echo(to_json({"out": file, "rows": rows}))
     else:

@@ -15,7 +15,7 @@ import click
 import pyarrow as pa
 from tqdm import tqdm
 
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -39,7 +39,7 @@ from svc_analytics.receipts.verify_files import (
 )
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED
+from svc_analytics.signing.receipt_tokens import PROVEN, WEBHOOK_SIGNED
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 from svc_analytics.webhooks import reconcile as deliveries
@@ -154,8 +154,8 @@ class Report:
     metavar="N",
     help="Processes that verify the lake.  [default: one per core; 1 for a small lake]",
 )
-@options.patience_option
-@options.shared_options
+@shared_options.patience_option
+@shared_options.shared_options
 def verify(
     *,
     files: tuple[str, ...],
@@ -190,10 +190,11 @@ def verify(
     report = Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
         if files:
-            wanted = keep is not None if keep in (None, EVERY_COLUMN) else options.split_names(keep)
+            is_plain = keep in (None, EVERY_COLUMN)
+            wanted = keep is not None if is_plain else shared_options.split_names(keep)
             _verify_files(files, column, wanted, settings, verify_online, report)
         else:
-            lake = options.open_lake(data_dir)
+            lake = shared_options.open_lake(data_dir)
             label = month and parse_month(month, now(), calendar=GREGORIAN).label
             _verify_lake(lake, label, workers, settings, verify_online)
             _report_lake(lake, label, every, report)
@@ -298,7 +299,7 @@ def webhooks() -> None:
 @webhooks.command("verify")
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
-@options.shared_options
+@shared_options.shared_options
 def verify_deliveries(*, file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
     """Verify a log of deliveries; list the payments and payouts the lake lacks.
 

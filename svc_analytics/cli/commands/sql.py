@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note, table_text
 from svc_analytics.config import read_engine
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
@@ -47,9 +47,9 @@ sources:
     metavar="NAME",
     help="Print it in the SQL of databricks, spark or trino.  [default: spark]",
 )
-@options.engine_options
-@options.wide_option
-@options.several_lakes_options
+@shared_options.engine_options
+@shared_options.wide_option
+@shared_options.several_lakes_options
 def sql(
     *,
     query: str | None,
@@ -70,13 +70,13 @@ def sql(
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
     """
-    options.check_one_form(as_csv=form == "csv", as_json=as_json)
+    shared_options.check_one_form(as_csv=form == "csv", as_json=as_json)
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
-    lakes = options.open_each(data_dir, read_engine(engine, engine_data))
+    lakes = shared_options.open_each(data_dir, read_engine(engine, engine_data))
     if is_printed:
         with needs_extra("spark"):
             from svc_analytics.engines.connect import rehearse
@@ -112,8 +112,8 @@ def _require_single_names(names: list[str]) -> None:
 
 @click.command()
 @click.option("--dbt", "is_dbt", is_flag=True, help="Print the views as a source file of dbt.")
-@options.wide_option
-@options.several_lakes_options
+@shared_options.wide_option
+@shared_options.several_lakes_options
 def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
@@ -122,7 +122,7 @@ def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bo
     """
     if is_dbt and as_json:
         raise ConfigError("--dbt prints YAML: leave out --json")
-    lakes = options.open_each(data_dir)
+    lakes = shared_options.open_each(data_dir)
     paths = [_written(lake) for lake in lakes]
     described = describe_views(lakes[0])  # they are the same of every lake
     if as_json:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.bucket.address import local_path
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.commands.figures import check_choice, explanation_text, write_explanation
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
@@ -69,13 +69,13 @@ _to_date_option = click.option(
 
 
 @click.command()
-@options.period_argument
-@options.month_option
-@options.last_month_option
+@shared_options.period_argument
+@shared_options.month_option
+@shared_options.last_month_option
 @_this_month_option
 @_to_date_option
-@options.zone_options
-@options.format_option(f"Forms to write: {', '.join(FORMATS)}; with commas between.")
+@shared_options.zone_options
+@shared_options.format_option(f"Forms to write: {', '.join(FORMATS)}; with commas between.")
 @click.option(
     "--out",
     metavar="DIR|FILE",
@@ -85,7 +85,7 @@ _to_date_option = click.option(
 @click.option(
     "--explain",
     "figure",
-    shell_complete=options.offer_figures,
+    shell_complete=shared_options.offer_figures,
     metavar="FIGURE",
     help="Show what FIGURE is made of, with its first 20 records; write no statement.",
 )
@@ -97,11 +97,11 @@ _to_date_option = click.option(
     metavar="FILE",
     help="A log of webhook deliveries; the lake must hold the records it names.",
 )
-@options.metadata_option
-@options.language_options
-@options.currency_options
-@options.engine_options
-@options.several_lakes_options
+@shared_options.metadata_option
+@shared_options.language_options
+@shared_options.currency_options
+@shared_options.engine_options
+@shared_options.several_lakes_options
 def statement(
     *,
     period: str | None,
@@ -140,8 +140,8 @@ def statement(
     per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
     last, this = "last month" if is_last else None, "this month" if is_this else None
-    name = options.choose_period((period, month, last, this), _OTHERS, is_to_date)
-    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    name = shared_options.choose_period((period, month, last, this), _OTHERS, is_to_date)
+    shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
     counter = read_engine(engine, engine_data)
     if len(data_dir) > 1:
         _refuse_options_of_one()
@@ -149,10 +149,10 @@ def statement(
         return
     output = Output(formats, Language(lang, digits), echo_progress)
     output.check()
-    options.check_rates(currency_in, rates)
+    shared_options.check_rates(currency_in, rates)
     check_currency(currency_in, formats)
     check_choice(figure, currency, as_csv=as_csv)
-    [lake] = options.open_each(data_dir, counter)
+    [lake] = shared_options.open_each(data_dir, counter)
     if figure and currency:
         if out:
             check_form(out)
@@ -268,7 +268,7 @@ def _refuse_options_of_one() -> None:
 
 def _state_together(
     data_dirs: Sequence[str],
-    engine: options.EngineSetting,
+    engine: shared_options.EngineSetting,
     name: str,
     at: PeriodOptions,
     out: str | None,
@@ -279,7 +279,7 @@ def _state_together(
     """Print or write the figures of several merchants over one period."""
     if out and Path(out).suffix.lower() != ".html":
         check_form(out)
-    group = options.open_together(data_dirs, engine).statement(name, **at)
+    group = shared_options.open_together(data_dirs, engine).statement(name, **at)
     _write_together(group, out, as_csv=as_csv, as_json=as_json)
     if group.needs_attention:
         raise SystemExit(EXIT_ATTENTION)

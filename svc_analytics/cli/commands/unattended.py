@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.shared_options import shared_options
 from svc_analytics.config import read_data_dir, read_settings
 from svc_analytics.environment import SettingPlaces, here
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError

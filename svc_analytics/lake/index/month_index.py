@@ -23,7 +23,7 @@ from svc_analytics.lake.checksums import (
     signed_footer,
 )
 from svc_analytics.lake.columns import RecordFile
-from svc_analytics.lake.footer import Shared
+from svc_analytics.lake.coverage_footer import Shared
 from svc_analytics.lake.index.hashes import (
     Hashes,
     HashFile,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import MonthFileFooter, Shared, Unlisted, owned_span
+from svc_analytics.lake.coverage_footer import MonthFileFooter, Shared, Unlisted, owned_span
 from svc_analytics.lake.index.hashes import Hashes, join
 from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.lake import Lake, whole_coverage

@@ -26,7 +26,7 @@ from svc_analytics.lake.month_file import (
     in_order,
     plan_upsert,
 )
-from svc_analytics.lake.writing.waiting import RowGroup, Run
+from svc_analytics.lake.writing.spill import RowGroup, Run
 from svc_analytics.schema import Stream
 
 MOST_VERSIONS = 10_000  # superseded versions in memory, at most, before they are kept

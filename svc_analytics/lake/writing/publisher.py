@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import (
+from svc_analytics.lake.coverage_footer import (
     CoverageUpdate,
     MonthFileFooter,
     coverage_by_month,
@@ -44,7 +44,7 @@ from svc_analytics.lake.writing.month_merge import (
     find_dropped,
     read_among,
 )
-from svc_analytics.lake.writing.waiting import (
+from svc_analytics.lake.writing.spill import (
     Claims,
     Hold,
     RunFolder,

@@ -25,7 +25,7 @@ from svc_analytics.files import (
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import (
+from svc_analytics.lake.coverage_footer import (
     CLOCK_TOLERANCE,
     MonthFileFooter,
     early_claims,
@@ -59,7 +59,7 @@ from svc_analytics.lake.side_files import (
 )
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.publisher import StreamPublisher
-from svc_analytics.lake.writing.waiting import Hold, Terms, WriteBuffer
+from svc_analytics.lake.writing.spill import Hold, Terms, WriteBuffer
 from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import mended, merge_into

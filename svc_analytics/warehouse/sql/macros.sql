@@ -332,10 +332,10 @@ end;
 create macro plus(x, y) as try(x + y);
 
 -- is_attested(verdict): whether a receipt's signature proves its payment, as
--- signing.receipts.ATTESTED says.
+-- signing.receipt_tokens.ATTESTED says.
 create macro is_attested(verdict) as verdict in ('valid', 'valid_previous_secret');
 
 -- is_proven(verdict): whether its receipt or its record proves a payment, as
--- signing.receipts.PROVEN says.
+-- signing.receipt_tokens.PROVEN says.
 create macro is_proven(verdict) as
     verdict in ('valid', 'valid_previous_secret', 'proven_by_record');

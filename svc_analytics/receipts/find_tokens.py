@@ -11,7 +11,7 @@ from html import unescape
 from urllib.parse import unquote
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH, has_token_form
+from svc_analytics.signing.receipt_tokens import MAX_TOKEN_LENGTH, has_token_form
 
 NAMES = ("receipt", "receipt_token", "token")  # of a column or member that holds tokens
 
