@@ -153,7 +153,7 @@ def test_every_door_names_an_accepted_record_as_not_counted(desk, run, tmp_path)
     doors = {
         "page": page,
         "workbook": " ".join(texts_of(book["Statement"])),
-        "findings": " ".join(texts_of(book["Findings"])),
+        "findings": " ".join(texts_of(book["Checks"])),
         "json": (tmp_path / "o" / "statement.json").read_text("utf-8"),
         "terminal": printed.out,
         "check": run("check").out,

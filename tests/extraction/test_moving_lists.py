@@ -176,7 +176,7 @@ def test_a_closed_month_has_all_that_was_there(desk, act, times):
     [payments, _] = table(closed.folder, "reading")
     assert payments["reading"] == ("single" if gone else "confirmed")
     text, _, _ = status_text(lake_status(desk.lake), ()).partition("payout_records")
-    assert ("confirmed   2026-10-01T00:00:00Z .. 2026-11-01" in text) == (not gone)
+    assert ("confirmed   1 Oct 2026 00:00Z .. 1 Nov 2026" in text) == (not gone)
 
 
 @pytest.mark.thorough

@@ -89,7 +89,7 @@ def test_facts_that_are_no_rates_are_refused():
         ("2026-11-01,EUR,0,93,ECB", "5 cells, and the first line names 4: .*as 500.25"),
         ('2026-11-01,EUR,"0,93",ECB', "not a plain decimal amount: '0,93'; .*, as 0.92"),
         ("2026-11-01,EUR,۰٫۹۳,ECB", "write the digits 0 to 9 with a point"),
-        ("2026-11-01,EUR,0.9300000000000000001,ECB", "19 places"),
+        ("2026-11-01,EUR,0.9300000000000000001,ECB", "19 decimals"),
         ("2026-11-01,EUR,0.00,ECB", "not above zero: write how many units 1 of its base is"),
         ("2026-10-31,EUR,0.94,ECB", "a second rate of this day, besides 1 USD = 0.93 EUR"),
         ("2026-02-30,EUR,0.93,ECB", "no day: write it as 2026-10-31"),

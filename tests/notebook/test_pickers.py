@@ -222,9 +222,8 @@ def test_a_pick_begins_with_a_month_a_statement_or_the_last_full_month(lake, mad
     assert "by day, " in repr(svc.pick(lake, month=before(made)))
     heading = repr(svc.pick(lake, before(made))).splitlines()
     assert heading[0].startswith(made.period.shift(-1).title)
-    assert heading[1].startswith(made.period.shift(-1).local_bounds) and heading[2].startswith(
-        "Final, "
-    )
+    assert heading[1].startswith(made.period.shift(-1).local_bounds)
+    assert heading[2].startswith("September 2026 is over and complete.")
 
 
 def test_without_widgets_the_heading_stands_alone(picked, monkeypatch):

@@ -100,7 +100,9 @@ def test_an_asserted_balance_stands_on_the_statement(make, desk, tmp_path, monke
     assert made.balances.values.tolist() == [["btc", 3, Decimal("2.7"), Decimal("0.3"), note]]
     assert sorted(each.balance for each in read_assertions(desk.lake.path)) == [3, 5, 5, 9]
     assert more(made, "outside_movement", "usdt") is None
-    monkeypatch.setattr(page, "_charts", lambda tables, language: [])  # they take long
+    monkeypatch.setattr(
+        page, "_charts", lambda tables, language: {"charts": [], "daily_charts": []}
+    )
     file = made.save(tmp_path / "out", ["html"]) / "statement.html"
     for text in (made._repr_html_(), statement_text(made, Path("out")), file.read_text("utf-8")):
         assert told in text and "assertions.csv, line 3: a balance of xrp was asserted" in text
