@@ -273,6 +273,16 @@ def test_notes_are_a_line_a_rule_and_accepted_together(service, served, desk):
     assert sum(bool(each.accepted) for each in panel._desk.findings) == 3
 
 
+def test_records_that_are_looked_at_stay_when_a_close_ends(october):
+    """It ends in a thread of its own; of another month nothing stays."""
+    press_figure(october, "Sales after fees, btc")
+    rows = october.records.table.content["rows"]
+    october.follow()
+    assert october.records.table.content["rows"] == rows != []
+    october.choose(next(label for label in october.months.tiles if label != "2026-10"))
+    assert not october.records.table.content.get("rows")
+
+
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
     """Two presses; the SQL is beside them, and the total below them is the figure.
 

@@ -236,9 +236,9 @@ class Panel:
     def follow(self) -> None:
         """Show the months, the findings and the figures as they are now."""
         self._show_head()
-        self.records.clear()
         for part in (self.months, self.closing, self.findings, self.figures):
             part.show()
+        self.records.renew()
         self._keep()
         self.judging.start()
 

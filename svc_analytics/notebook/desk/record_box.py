@@ -94,6 +94,7 @@ class RecordBox:
     def __init__(self, desk: DeskMonths) -> None:
         self._desk, self._looks, self._is_quiet = desk, desk.looks, False
         self._wanted: Wanted | None = None
+        self._label = ""  # of the month that the records are of
         self._page: RecordPage | None = None
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
@@ -129,9 +130,23 @@ class RecordBox:
         self.makeup.show()
         self._parts.layout.display = "none"
 
+    def renew(self) -> None:
+        """Read again what is shown of this month; of another one nothing stays.
+
+        A close ends in a thread of its own: somebody may look at records by then.
+        """
+        wanted = self._wanted if self._label == self._desk.tile.label else None
+        if wanted is None:
+            self.clear()
+        elif wanted.coin:
+            self._read(self._page.view if self._page else View())
+        elif self._desk.statement:
+            self._show_coins(SummaryPage(self._desk.statement), wanted)
+
     def drill(self, wanted: Wanted) -> None:
         """Show where a figure comes from: its value, how it is made, its SQL, and its records."""
         self.clear()
+        self._label = self._desk.tile.label
         self._wanted, self._is_quiet = wanted, True
         self.find.value, self._is_quiet = "", False
         if wanted.coin:
@@ -228,13 +243,14 @@ class RecordBox:
 
     def _read(self, view: View) -> None:
         """Read a page of the records, and show it."""
-        if self._wanted is None:
+        wanted = self._wanted
+        if wanted is None:
             return
         with self._looks.telling(self.head):
             with self._desk.records() as records:
-                page = records.behind(self._wanted, view)
+                page = records.behind(wanted, view)
             self._page, self._chosen = page, None
-            self._show(page, self._wanted)
+            self._show(page, wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
         kind = kind_of_unit(page.figure.unit)
