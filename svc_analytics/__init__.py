@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from svc_analytics.lake.lake import last_full_month as last_full_month
     from svc_analytics.lakehouse import Lakehouse as Lakehouse, open_lake as open_lake
     from svc_analytics.lakes.lakes import Lakes as Lakes, open_lakes as open_lakes
+    from svc_analytics.matching.match import Match as Match, match as match
     from svc_analytics.messages import Message as Message
     from svc_analytics.notebook.desk.panel import desk as desk
     from svc_analytics.notebook.errors import notebook_errors as notebook_errors
@@ -124,6 +125,7 @@ _FUNCTIONS = {
     "explain_change": "closing.stated",
     "extract": "extraction.update",
     "last_full_month": "lake.lake",
+    "match": "matching.match",
     "notebook_errors": "notebook.errors",
     "open_lake": "lakehouse",
     "open_lakes": "lakes.lakes",
@@ -159,6 +161,7 @@ _TYPES = {
     "Lakehouse": "lakehouse",
     "Lakes": "lakes.lakes",
     "LineProof": "closing.handover.evidence",
+    "Match": "matching.match",
     "Message": "messages",
     "Package": "closing.handover.evidence",
     "Period": "periods",

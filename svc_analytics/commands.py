@@ -18,6 +18,7 @@ COMMANDS = {
     "extract": "Bring the lake up to date with the service.",
     "figures": "Say what each figure of a statement means, and how it is made.",
     "lab": "Open the notebooks in JupyterLab.",
+    "match": "Match a month with a list of theirs: does it agree?",
     "notebook": "Run a notebook for a month and write an HTML page.",
     "package": "Pack a sealed month into a zip file for an auditor.",
     "prove": "Prove one line of a sealed month to a stranger.",

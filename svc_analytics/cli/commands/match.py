@@ -1,0 +1,116 @@
+"""`match`: a month beside a list of theirs."""
+
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from svc_analytics.arguments import PeriodOptions
+from svc_analytics.books.presets import PRESETS
+from svc_analytics.cli import options
+from svc_analytics.cli.console import echo_note
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.tables import to_json, to_safe_csv
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.matching.headings import FILE, KINDS, starter
+from svc_analytics.matching.list_file import read_list
+from svc_analytics.matching.match import DOCUMENT, Match, match as match_list
+from svc_analytics.matching.matcher import WINDOW
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("file", metavar="FILE")
+@options.month_option
+@click.option(
+    "--within",
+    metavar="AMOUNT",
+    default="0",
+    show_default=True,
+    help="Take amounts that differ by so much for equal; they have a line of their own.",
+)
+@options.number_option(
+    "--window", WINDOW, "Days between two things that only coin and amount name.", least=0
+)
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="The ledger, with books.")
+@click.option(
+    "--init",
+    "is_init",
+    is_flag=True,
+    help="Write match.toml, commented, from the headings of FILE: which column is what.",
+)
+@click.option("--known", metavar="KEY", help="Write a sentence beside the open row of this key.")
+@click.option("--reason", metavar="TEXT", help="With --known: the sentence.")
+@click.option("--by", metavar="NAME", help="With --known: who says it.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print each row as CSV.")
+@click.option("--out", metavar="DIR", help="Write the match into this folder too, as evidence.")
+@options.format_option("Forms to write into --out: csv, parquet; with commas between.", "csv")
+@options.zone_options
+@options.shared_options
+def match(
+    *,
+    kind: str,
+    file: str,
+    month: str | None,
+    within: str,
+    window: int,
+    preset: str | None,
+    is_init: bool,
+    known: str | None,
+    reason: str | None,
+    by: str | None,
+    as_csv: bool,
+    out: str | None,
+    formats: tuple[str, ...],
+    data_dir: str | None,
+    as_json: bool,
+    **at: Unpack[PeriodOptions],
+) -> None:
+    """Match a month with a list of theirs: does it agree?
+
+    KIND is orders (of a shop), payouts (what arrived, by an exchange or a bank) or books (a
+    ledger's own export); FILE is CSV, XLSX or Parquet. What agrees is counted, and what
+    differs has a line for each way in which it does; nothing is left over.
+    """
+    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    lake = options.open_lake(data_dir)
+    if is_init:
+        _begin(lake, kind, file)
+        return
+    if month is None:
+        raise ConfigError(f"no month given: svc-analytics match {kind} {file} --month 2026-10")
+    how = {"within": within, "window": window, "preset": preset}
+    both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
+    if known is not None:
+        both.know(known, reason or "", by or "")
+        both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
+    if out:
+        _save(both, out, formats)
+    click.echo(_shown(both, as_csv=as_csv, as_json=as_json), nl=not as_csv)
+    if both.open_count:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _shown(both: Match, *, as_csv: bool, as_json: bool) -> str:
+    return to_safe_csv(both.table) if as_csv else to_json(both.to_json()) if as_json else str(both)
+
+
+def _begin(lake: Lakehouse, kind: str, file: str) -> None:
+    """Write `match.toml` from the headings of a list, or add the section that it lacks."""
+    path = lake.path / FILE
+    old = path.read_text("utf-8") if path.exists() else ""
+    if f"[{kind}]" in old:
+        raise ConfigError(f"{path} has [{kind}] already: it stays as it is")
+    text = starter(kind, read_list(file).headings)
+    with lake.storage.write(path) as temporary:
+        temporary.write_text("\n".join(filter(None, [old, text])), encoding="utf-8", newline="\n")
+    click.echo(f"{path} is written: edit [{kind}]")
+
+
+def _save(both: Match, out: str, formats: tuple[str, ...]) -> None:
+    """Write a match; where one of the month is there already, tell what was settled since."""
+    if (Path(out) / DOCUMENT).exists():
+        since = both.since(out)
+        line = f"since the match in {out}: {len(since['settled'])} settled, {len(since['new'])} new"
+        echo_note(line, "settled", settled=since["settled"], new=since["new"])
+    echo_note(f"written to {both.save(out, formats)}", "written", path=out)

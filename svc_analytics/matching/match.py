@@ -1,0 +1,331 @@
+"""Does it agree? A month of the lake beside a list of theirs: what people call."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
+from svc_analytics.closing import seals
+from svc_analytics.errors import ConfigError
+from svc_analytics.files import hash_file, replacing_folder
+from svc_analytics.formatting.display import Display, display_table
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.tables import to_frame, to_safe_csv
+from svc_analytics.formatting.texts import counted
+from svc_analytics.instants import now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import tool_version
+from svc_analytics.matching.books import entry_tables, is_own_file
+from svc_analytics.matching.headings import BOOKS, KINDS, ORDERS, find_headings
+from svc_analytics.matching.known import Known, add_known, read_known, with_known
+from svc_analytics.matching.list_file import ListFile, read_list
+from svc_analytics.matching.list_values import ListValues
+from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
+from svc_analytics.messages import Message, translated
+from svc_analytics.money import format_amount, parse_amount
+from svc_analytics.periods import parse_period
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMS = ("csv", "parquet")
+DOCUMENT = "match.json"
+MEANINGS = (
+    *("match.agreed", "match.within", "match.ambiguous", "match.no_payment", "match.no_order"),
+    *("match.paid_twice", "match.short", "match.over", "match.refunded", "match.refunded_in_part"),
+    *("match.refunded_over", "match.cancelled_but_paid", "match.expired_but_paid"),
+    *("match.other_currency", "match.other_period", "match.not_arrived", "match.not_sent"),
+    *("match.arrived_twice", "match.arrived_less_fee", "match.other_amount"),
+    *("match.entry_missing", "match.entry_doubled", "match.entry_edited", "match.entry_foreign"),
+    "match.other_account",
+)
+_MEANING = {code.partition(".")[2]: code for code in MEANINGS}
+_ORDER = [*_MEANING]
+_OURS = {ORDERS: {"charged_amount", "net_amount"}, "payouts": {"debited_amount"}, BOOKS: {""}}
+Sums = dict[str, Decimal]
+
+
+@dataclass(frozen=True)
+class Match(Displayable):
+    """A month beside a list of theirs: what agrees, and each way in which the rest differs.
+
+    Examples:
+        >>> both = svc.match(lake, "orders", "orders.csv", month="2026-10")  # doctest: +SKIP
+        >>> both.open[["code", "theirs_key", "theirs_amount"]]  # doctest: +SKIP
+    """
+
+    asked: Asked = field(repr=False)
+    table: pa.Table = field(repr=False)
+    lake: Lake = field(repr=False)
+    seal: str | None  # of the month, None where it has none
+    file: str  # the name of their list
+    file_digest: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per order, payout or entry, by the way in which it agrees or differs."""
+        return to_frame(self.table)
+
+    @property
+    def open(self) -> pd.DataFrame:
+        """The rows that a person should look at: neither agreed nor known."""
+        return to_frame(self._open)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per code and coin: how many, theirs, ours, and the difference."""
+        return to_frame(self._summary)
+
+    @cached_property
+    def _open(self) -> pa.Table:
+        return self.table.filter(self.table["is_open"])
+
+    @property
+    def open_count(self) -> int:
+        """How many orders, payouts or entries are open."""
+        return int(pc.sum(self._open["is_first"].cast(pa.int64())).as_py() or 0)
+
+    @cached_property
+    def by(self) -> dict[str, dict[str, Any]]:
+        """By code: the count, and the sums of both sides by coin."""
+        by: dict[str, dict[str, Any]] = {}
+        firsts = self.table.filter(self.table["is_first"])
+        for row in firsts.group_by("code").aggregate([([], "count_all")]).to_pylist():
+            by[row["code"]] = {"count": row["count_all"], "theirs": {}, "ours": {}}
+        for side in ("theirs", "ours"):
+            for row in self._summed(side, ["code"]):
+                by[row["code"]][side][row[f"{side}_currency"]] = row[f"{side}_amount_sum"]
+        return {code: by[code] for code in _ORDER if code in by}
+
+    def _summed(self, side: str, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
+        there = self.table.filter(pc.is_valid(self.table[f"{side}_currency"]))
+        groups = there.group_by([*keys, f"{side}_currency"])
+        rows: list[dict[str, Any]] = groups.aggregate([(f"{side}_amount", "sum")]).to_pylist()
+        return sorted(rows, key=lambda row: str(row[f"{side}_currency"]))
+
+    def total(self, side: str) -> Sums:
+        """Return the sum of `theirs` or `ours` by coin: that of all rows."""
+        return {row[f"{side}_currency"]: row[f"{side}_amount_sum"] for row in self._summed(side)}
+
+    @cached_property
+    def _summary(self) -> pa.Table:
+        rows = []
+        for code, each in self.by.items():
+            coins = sorted({*each["theirs"], *each["ours"]}) or [None]
+            for place, coin in enumerate(coins):
+                theirs, ours = (each[side].get(coin, Decimal(0)) for side in ("theirs", "ours"))
+                about = Message(_MEANING[code])
+                cells = [code, str(about), each["count"] if not place else None, coin]
+                rows.append([*cells, theirs, ours, theirs - ours])
+        amount = pa.decimal128(38, 18)
+        kinds = [pa.string(), pa.string(), pa.int64(), pa.string(), amount, amount, amount]
+        names = ["code", "meaning", "count", "currency", "theirs", "ours", "difference"]
+        columns = zip(*rows, strict=True) if rows else [[]] * len(names)
+        arrays = [pa.array(list(each), kind) for each, kind in zip(columns, kinds, strict=True)]
+        return pa.table(dict(zip(names, arrays, strict=True)))
+
+    @property
+    def digest(self) -> str:
+        """The digest of what was found, whatever the order of the rows of their list."""
+        rows = self.table.drop_columns(["lines", "candidates"])
+        order = [(name, "ascending") for name in rows.column_names]
+        return sha256(to_safe_csv(rows.sort_by(order)).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it: both sides by coin, and by code; amounts as exact texts."""
+        by = {
+            code: each | {side: _texts(each[side]) for side in ("theirs", "ours")}
+            for code, each in self.by.items()
+        }
+        asked = self.asked
+        said: dict[str, Any] = {"month": asked.period.folder, "kind": asked.kind, "seal": self.seal}
+        said |= {"file": self.file, "file_digest": self.file_digest, "digest": self.digest}
+        said |= {"within": format_amount(asked.within), "window": asked.window, "by": by}
+        said |= {side: _texts(self.total(side)) for side in ("theirs", "ours")}
+        return said | {"open": self.open_count, "notes": list(self.notes)}
+
+    def know(self, key: str, reason: str, by: str) -> None:
+        """Write a sentence beside a row, with a name: from now on it is known, and not open.
+
+        `key` is that of the row, theirs or ours; the next month's match knows it too.
+
+        Raises:
+            ConfigError: when no open row has the key, or there is no reason or no name.
+        """
+        rows = (
+            row for row in self._open.to_pylist() if key in (row["theirs_key"], row["ours_key"])
+        )
+        row = next(rows, None)
+        if row is None:
+            raise ConfigError(f"no open row has the key {key!r:.60}")
+        add_known(self.lake.storage, Known(self.asked.kind, row["code"], key, reason, by), now())
+
+    def save(self, out: str | os.PathLike[str], formats: Collection[str] = ("csv",)) -> Path:
+        """Write the match into a folder of its own, as evidence that can be checked again.
+
+        `match.json` names the seal of the month, the digest of their list, the settings, the
+        program, and the digest of each file beside it.
+
+        Raises:
+            ConfigError: for a form that does not exist, or a folder that holds something else.
+        """
+        folder = Path(out)
+        forms = as_names("formats", formats, "csv")
+        for form in forms:
+            if form not in FORMS:
+                raise ConfigError(f"there is no form {form!r:.20}: there are {', '.join(FORMS)}")
+        if folder.exists() and any(folder.iterdir()) and not (folder / DOCUMENT).exists():
+            raise ConfigError(f"{folder} holds something else: give another folder")
+        with replacing_folder(folder.absolute()) as new:
+            for name, table in {"summary": self._summary, "rows": self.table}.items():
+                for form in forms:
+                    _write(table, new / f"{name}.{form}")
+            (new / DOCUMENT).write_text(self._document(new), encoding="utf-8", newline="\n")
+        return folder
+
+    def _document(self, folder: Path) -> str:
+        files = {path.name: hash_file(path) for path in sorted(folder.iterdir())}
+        said = {"zone": str(self.asked.period.zone), "calendar": self.asked.period.calendar}
+        document = self.to_json() | said | {"tool_version": tool_version(), "files": files}
+        keys = [_identity(row) for row in self._open.to_pylist()]
+        return json.dumps(document | {"open_rows": keys}, ensure_ascii=False, indent=1) + "\n"
+
+    def since(self, folder: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
+        """Tell what was settled since a match that was saved, and what is open now and was not.
+
+        Raises:
+            ConfigError: when the folder holds no match of the same kind and month.
+        """
+        path = Path(folder) / DOCUMENT
+        try:
+            old = json.loads(path.read_text("utf-8"))
+            then = [list(map(str, key)) for key in old["open_rows"]]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise ConfigError(f"{path} is no match that was saved") from error
+        if (old["kind"], old["month"]) != (self.asked.kind, self.asked.period.folder):
+            raise ConfigError(f"{path} is a match of {old['kind']} of {old['month']}")
+        today = [_identity(row) for row in self._open.to_pylist()]
+        settled = [key for key in then if key not in today]
+        return {"settled": settled, "new": [key for key in today if key not in then]}
+
+    def _display(self) -> Display:
+        period = self.asked.period
+        title = Message(
+            "match.title", kind=translated(self.asked.kind.capitalize()), month=period.folder
+        )
+        lines = [Message("match.list", name=self.file, digest=self.file_digest[:12])]
+        lines += [Message("match.sealed", seal=self.seal[:12])] if self.seal else []
+        lines += [] if self.seal else [Message("match.not_sealed", month=period.folder)]
+        if self.asked.within:
+            lines.append(Message("match.tolerance", amount=format_amount(self.asked.within)))
+        tables = [display_table(self._summary.drop_columns(["code"]), "by what it is")]
+        if self._open.num_rows:
+            shown = ["code", "theirs_key", "ours_key", "theirs_amount", "theirs_currency"]
+            shown += ["ours_amount", "ours_currency", "lines"]
+            title_of = counted(self.open_count, "open row")
+            tables.append(display_table(self._open.select(shown), title_of, why="none"))
+        return Display(title, [*lines, *self.notes], tables)
+
+    def __repr__(self) -> str:
+        return f"Match({self.asked.kind}, {self.asked.period.folder}, {self.open_count} open)"
+
+
+def _texts(sums: Sums) -> dict[str, str]:
+    return {coin: format_amount(amount) for coin, amount in sums.items()}
+
+
+def _identity(row: Mapping[str, Any]) -> list[str]:
+    """Return what a row is known by in another match of the same month."""
+    return [row["code"], row["theirs_key"] or "", row["ours_key"] or ""]
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        path.write_text(to_safe_csv(table), encoding="utf-8", newline="")
+
+
+class MatchOptions(PeriodOptions, total=False):
+    """How a list is matched; `match` says what each option is."""
+
+    month: str
+    within: Decimal | str | int
+    window: int
+    preset: str | None
+
+
+@option_defaults(month="", within=0, window=WINDOW, preset=None, zone="UTC", calendar=None)
+def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -> Match:
+    """Match a month with a list of theirs: does it agree?
+
+    `kind` is `orders`, a shop's orders beside the payments; `payouts`, what arrived by the list of
+    an exchange or a bank beside the payouts; or `books`, a ledger's export beside the entries that
+    `svc-analytics books` writes. `source` is a file (CSV, XLSX or Parquet), a frame of pandas or
+    a table of Arrow. `within` is an amount up to which two things agree, in their coin; `window` is
+    in days, for what is known by its coin and amount alone. `preset` is the ledger of `books`.
+
+    Returns:
+        A `Match`, which displays itself: `.summary`, `.rows` and `.open` are frames, `.save(...)`
+        writes it as evidence.
+
+    Raises:
+        ConfigError: for a list that cannot be read in one way, that is of another month or of
+            another shop, or that is our own.
+        LakeError: when there is no lake, or a file of it was altered.
+
+    Examples:
+        >>> svc.match(lake, "orders", "orders.csv", month="2026-10").open  # doctest: +SKIP
+    """
+    check("kind", kind, str, 'a kind of list, such as "orders"')
+    if kind not in KINDS:
+        raise ConfigError(f"there is no kind {kind!r:.20} of list: there are {', '.join(KINDS)}")
+    if not options["month"]:
+        raise ConfigError('give the month, such as month="2026-10"')
+    period = parse_period(options["month"], now(), options["zone"], options["calendar"])
+    within = parse_amount(str(options["within"]))
+    if within < 0:
+        raise ConfigError("within is an amount of zero or more")
+    asked = Asked(kind, period, within, options["window"])
+    theirs = read_list(source)
+    tables = list_tables(lake, theirs, asked)
+    if kind == BOOKS:
+        at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
+        asked, entries = entry_tables(lake, asked, options["month"], at, options["preset"])
+        tables |= entries
+        if is_own_file(lake, theirs.digest):
+            raise ConfigError(f"{theirs.name} is our own file: give what the ledger exports")
+    answer = match_tables(lake, asked, tables)
+    rows = with_known(answer.rows, read_known(lake.path, kind))
+    sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
+    seal = seals.read_manifest(sealed[-1])["seal"] if sealed else None
+    return Match(asked, rows, lake, seal, theirs.name, theirs.digest, answer.notes)
+
+
+def list_tables(lake: Lake, theirs: ListFile, asked: Asked) -> dict[str, pa.Table]:
+    """Return the rows and keys of a list; refuse one of another month, and our own."""
+    if not theirs.lines:
+        raise ConfigError(f"{theirs.name} is empty")
+    if _OURS[asked.kind] <= {*theirs.headings}:
+        raise ConfigError(f"{theirs.name} is our own: give the list of the other side")
+    headings = find_headings(asked.kind, theirs.headings, lake.path, theirs.name)
+    values = ListValues(theirs, headings, asked.kind, asked.period)
+    first, behind = asked.period.days
+    days = [day for day in values.days if day]
+    if days and not any(first <= day < behind for day in days):
+        span = f"{min(days)} to {max(days)}"
+        raise ConfigError(f"{theirs.name} has no row of {asked.period.folder}: it is of {span}")
+    return {"given_list": values.table(), "given_list_keys": values.keys()}

@@ -1,0 +1,159 @@
+"""The one matcher: SQL over the lake's views and a list of somebody else's, to a remainder of zero.
+
+Of each kind of list one thing is on one side and may have many on the other: an order its
+payments, a payout its arrivals, an entry of the books those of the ledger.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.coverage import gaps
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.formatting.values import python_values
+from svc_analytics.instants import from_micros
+from svc_analytics.lake.lake import Lake
+from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS
+from svc_analytics.periods import Period
+from svc_analytics.warehouse.counting import count
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import Warehouse
+
+ONE, MANY = "one", "many"
+WINDOW = 3  # days between the two sides of what is known by its amount alone
+_THEIRS = {ORDERS: ONE, PAYOUTS: MANY, BOOKS: MANY}
+_REST = {ORDERS: "no_order", PAYOUTS: "not_sent", BOOKS: "entry_foreign"}  # of the many alone
+_STREAM = {ORDERS: "payments", PAYOUTS: "payout_records"}
+_SOURCES = {ORDERS: "payments payout_records stg_spans", PAYOUTS: "payout_records stg_spans"}
+_OF_PAIRS = ("matches", "loose", "pairs", "placed", "doubtful")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is matched: a kind of list for a period, and how far apart two things may be."""
+
+    kind: str
+    period: Period
+    within: Decimal = Decimal(0)
+    window: int = WINDOW
+    currency: str = "usd"  # of the books
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of the queries, by name."""
+        first, behind = self.period.days
+        theirs = _THEIRS[self.kind]
+        values: dict[str, Any] = {"first": first, "behind": behind, "zone": str(self.period.zone)}
+        values |= {"start": from_micros(self.period.start), "end": from_micros(self.period.end)}
+        values |= {"within": self.within, "window": self.window, "currency": self.currency}
+        values |= {"theirs": theirs, "ours": MANY if theirs == ONE else ONE}
+        return values | {"rest": _REST[self.kind]}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a match, and whether the time that it needs was read whole."""
+
+    rows: pa.Table
+    notes: tuple[str, ...] = field(default=())
+
+
+@cache
+def _steps(name: str) -> dict[str, str]:
+    """Return the queries of a file, by the tables that they make."""
+    text = files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
+    parts = (part.strip() for part in text.split("\n;\n"))
+    return {part.partition(":")[0].removeprefix("-- "): part.rstrip(";") for part in parts}
+
+
+def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Answer:
+    """Match the tables of a list with a lake; raise `ConfigError` where nothing is in common."""
+    sources = models_used_by(_SOURCES.get(asked.kind, "stg_spans"))
+
+    def work(warehouse: Warehouse) -> Answer:
+        notes = tuple(_unread(warehouse, asked))
+        return Answer(_matched(warehouse, asked, tables), notes)
+
+    return count(lake, sources, work)
+
+
+def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:
+    """Yield what was not read of the time that a match needs; refuse where nothing was."""
+    stream = _STREAM.get(asked.kind)
+    if stream is None:
+        return
+    label, coverage = asked.period.folder, warehouse.coverage()[stream]
+    missing = gaps(coverage, asked.period.start, asked.period.end)
+    if missing == ((asked.period.start, asked.period.end),):
+        raise ConfigError(f"{stream} of {label} were not read: run svc-analytics extract")
+    if missing:
+        yield f"{stream} of {label} were not read whole: what seems to be missing may be there"
+
+
+def _matched(warehouse: Warehouse, asked: Asked, tables: Mapping[str, pa.Table]) -> pa.Table:
+    values, own = asked.values(), _steps(asked.kind)
+    values["is_usd"] = False
+
+    def keep(name: str, query: str, more: Mapping[str, pa.Table] | None = None) -> None:
+        used = {key: value for key, value in values.items() if f"${key}" in query}
+        warehouse.keep(name, query, used, "", more)
+
+    for name, table in tables.items():
+        if name != "given_list":
+            keep(name.removeprefix("given_"), f"select * from {name}", {name: table})
+    keep("list", _steps("list")["list"], tables)
+    for name in own:
+        if name not in ("due", "verdicts"):
+            keep(name, own[name])
+    _refuse_mixed(warehouse, asked)
+    values["is_usd"] = asked.kind == ORDERS and _is_usd(warehouse)
+    for name in _OF_PAIRS:
+        keep(name, _steps("pairs")[name])
+    _require_in_common(warehouse, asked)
+    for name in ("due", "verdicts"):
+        keep(name, own[name])
+    rows = _steps("rows")
+    for name in rows:
+        keep(name, rows[name])
+    if broken := _one(warehouse, "select count(*) from broken"):
+        raise LakeError(f"{broken} of the match are on no side or on two: a fault of the matcher")
+    return warehouse.query("select * from matched", is_long=True)
+
+
+def _one(warehouse: Warehouse, query: str) -> Any:
+    [value] = python_values(warehouse.query(query, is_short=True).column(0), "value")
+    return value
+
+
+def _is_usd(warehouse: Warehouse) -> bool:
+    """Tell whether every order is in US dollars: so then are payments that have no order."""
+    return bool(_one(warehouse, "select bool_and(coin = 'usd') from one"))
+
+
+def _refuse_mixed(warehouse: Warehouse, asked: Asked) -> None:
+    """Refuse an order whose rows say two things of it."""
+    if asked.kind != ORDERS:
+        return
+    query = "select line, coins from one where coins > 1 or statuses > 1 order by line limit 1"
+    for row in warehouse.query(query, is_short=True).to_pylist():
+        what = "currencies" if row["coins"] > 1 else "statuses"
+        raise ConfigError(f"line {row['line']}: the order has two {what}")
+
+
+def _require_in_common(warehouse: Warehouse, asked: Asked) -> None:
+    """Refuse the list of another shop: one that has keys, of which the lake knows none."""
+    paired = _one(warehouse, "select count(*) from pairs")
+    sides = f"select exists (select 1 from {ONE}) and exists (select 1 from {MANY})"
+    if asked.kind == PAYOUTS:
+        is_strange = not paired
+    else:
+        keyed = "select exists (select 1 from one_keys) and not exists (select 1 from matches)"
+        is_strange = _one(warehouse, keyed)
+    if is_strange and _one(warehouse, sides):
+        raise ConfigError(
+            f"no row of the list has a key that {asked.period.folder} knows: is it of another shop?"
+        )
