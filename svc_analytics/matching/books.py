@@ -47,7 +47,7 @@ def entry_tables(
         for entry in _imported(lake, books, Ledger.of(lake.path, preset, accounts.file))
         for _, _, account, cents in entry["lines"]
     ]
-    return replace(asked, currency=currency), {"entry_lines": _table(rows)}
+    return replace(asked, currency=currency), {"given_entry_lines": _table(rows)}
 
 
 def _amount(cents: int, places: int) -> Decimal:

@@ -88,6 +88,8 @@ def find_headings(kind: str, names: Sequence[str], lake: Path, list_name: str) -
     said = {name: str(own[name]) for name in _SAID if name in own}
     for name, value in said.items():
         _check_said(lake, kind, name, value)
+    form = _form(kind, names)
+    said = {name: form[name] for name in _SAID if name in form} | said
     columns = _by_table(kind, names) | _by_person(own, names, lake)
     lacking = [role for role in _NEEDED[kind] if not columns.get(role)]
     if "coin" in said and "currency" in lacking:
@@ -108,15 +110,28 @@ def _words_of(kind: str) -> dict[str, str]:
 
 def _by_table(kind: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the columns by role, as the table of headings knows them."""
-    known: dict[str, str] = {}
-    for name in names:
-        known.setdefault(plain(name), name)
-    for form in _table()["format"]:
-        if form["of"] == kind and {*map(plain, form["marks"])} <= known.keys():
-            roles = {role: each for role, each in form.items() if role in _MEANINGS}
-            here = {role: _in_order(each, known) for role, each in roles.items()}
-            return {role: each if role in _LISTS else each[:1] for role, each in here.items()}
-    return {role: _in_order(each, known) for role, each in _table()[kind].items()}
+    known = _known(names)
+    form = _form(kind, names)
+    here = {role: _in_order(form[role], known) for role in _MEANINGS if role in form}
+    is_known = "marks" in form
+    return {
+        role: each[:1] if is_known and role not in _LISTS else each for role, each in here.items()
+    }
+
+
+def _form(kind: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the section of the table that a list is of: of one that it knows, or the general one."""
+    known = _known(names)
+    forms: list[dict[str, Any]] = [each for each in _table()["format"] if each["of"] == kind]
+    is_there = ({*map(plain, each["marks"])} <= known.keys() for each in forms)
+    return next(
+        (form for form, is_it in zip(forms, is_there, strict=True) if is_it), _table()[kind]
+    )
+
+
+def _known(names: Sequence[str]) -> dict[str, str]:
+    """Return the headings by what the table calls them; of two alike, the first."""
+    return {plain(name): name for name in reversed(names)}
 
 
 def _in_order(headings: Sequence[str], known: Mapping[str, str]) -> tuple[str, ...]:

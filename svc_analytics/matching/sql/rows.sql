@@ -32,15 +32,17 @@ select
     m.id,
     coalesce(p.one_id, m.id),
     'many',
-    coalesce(w.coin, m.coin),
-    coalesce(w.amount, m.amount),
+    case when is_usd then 'usd' else m.coin end,
+    case when is_usd then m.usd else m.amount end,
     m.usd,
     m.day
 from many as m
 left join placed as p on p.id = m.id
 left join one as o on o.id = p.one_id
-left join many_worths as w
-    on w.id = m.id and w.coin = coalesce(o.coin, case when $is_usd then 'usd' end)
+cross join (select $is_usd as are_all_usd)
+cross join lateral (
+    select m.usd is not null and coalesce(o.coin = 'usd', are_all_usd) as is_usd
+) as counted
 where m.in_month
 ;
 -- summed: a row for each thing, side and coin.
