@@ -120,7 +120,7 @@ def _by_table(kind: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _form(kind: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the section of the table that a list is of: of one that it knows, or the general one."""
+    """Return the section of the table that a list is of: one with its marks, or the general."""
     known = _known(names)
     forms: list[dict[str, Any]] = [each for each in _table()["format"] if each["of"] == kind]
     is_there = ({*map(plain, each["marks"])} <= known.keys() for each in forms)

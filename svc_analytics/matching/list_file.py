@@ -74,7 +74,7 @@ def _of_table(name: str, digest: str, table: pa.Table) -> ListFile:
 
 def _of_rows(path: Path, digest: str, rows: Iterator[tuple[int, Sequence[Any]]]) -> ListFile:
     """Return a list whose first row that is not blank names the columns."""
-    filled = ((line, row) for line, row in rows if any(cell not in (None, "") for cell in row))
+    filled = ((line, row) for line, row in rows if any(row))
     first, head = next(filled, (1, ()))
     names = _names(path, first, head)
     lines: list[int] = []
@@ -100,6 +100,8 @@ def _names(path: Path, line: int, head: Sequence[Any]) -> list[str]:
 
 def _fitted(path: Path, line: int, row: Sequence[Any], width: int) -> Sequence[Any]:
     """Return the cells of a row, as many as there are headings; refuse filled ones behind them."""
+    if len(row) == width:
+        return row
     if len(row) > width and any(cell not in (None, "") for cell in row[width:]):
         why = f"{len(row)} cells, and {width} headings: put quotes around a cell with a separator"
         raise ConfigError(f"{path.name}, line {line}: {why}")

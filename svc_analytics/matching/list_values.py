@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.matching.headings import KEY, ORDERS, Headings, plain, total_words
+from svc_analytics.matching.headings import KEY, Headings, plain, total_words
 from svc_analytics.matching.list_file import ListFile
 from svc_analytics.money import parse_amount
 from svc_analytics.periods import Period
@@ -100,8 +100,8 @@ class ListValues:
         """Refuse a row of totals: it would count everything twice."""
         words = total_words()
         for row, cells in enumerate(zip(*self.file.columns, strict=True)):
-            first = next((cell for cell in cells if cell not in (None, "")), "")
-            if isinstance(first, str) and plain(first.rstrip(":")) in words:
+            first = cells[0] or next((cell for cell in cells if cell not in (None, "")), "")
+            if isinstance(first, str) and first.strip(" :*").casefold() in words:
                 raise self._refused(row, f"{first!r:.40} is a row of totals: take it away")
 
     # ---------- days
@@ -155,16 +155,20 @@ class ListValues:
 
     def _statuses(self) -> Iterator[str | None]:
         cancelled = self._cells("cancelled") or [None] * len(self.file.lines)
-        statuses = self._texts("status")
-        for row, (text, gone) in enumerate(zip(statuses, cancelled, strict=True)):
-            word = plain(text or "").removeprefix("wc ")
-            status = self.headings.words.get(word) if word else None
-            if word and status is None:
-                known = "paid, unpaid, cancelled, expired or refunded"
-                say = f'write "{word}" = "…" below [{self.kind}.words] of match.toml: {known}'
-                raise self._refused(row, f"the status {text!r:.40} is not known: {say}")
-            is_gone = _text(gone) and status != "refunded" and self.kind == ORDERS
-            yield "cancelled" if is_gone else status
+        known: dict[str | None, str | None] = {None: None}
+        for row, (text, gone) in enumerate(zip(self._texts("status"), cancelled, strict=True)):
+            if text not in known:
+                known[text] = self._status(row, text or "")
+            is_gone = gone and _text(gone) and known[text] != "refunded"
+            yield "cancelled" if is_gone else known[text]
+
+    def _status(self, row: int, text: str) -> str:
+        word = plain(text).removeprefix("wc ")
+        if word in self.headings.words:
+            return self.headings.words[word]
+        say = f'write "{word}" = "…" below [{self.kind}.words] of match.toml'
+        say += ": paid, unpaid, cancelled, expired or refunded"
+        raise self._refused(row, f"the status {text!r:.40} is not known: {say}")
 
 
 def _keys(slot: str, place: int, keys: Sequence[Iterable[str]]) -> pa.Table:

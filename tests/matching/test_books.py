@@ -88,7 +88,7 @@ def counts(both: svc.Match) -> dict[str, int]:
 
 @pytest.mark.parametrize("write", HEADS, ids=lambda each: each.__name__)
 def test_an_export_that_holds_each_entry_once_agrees(write, lake):
-    """Of a system with ids, of one where the id stands in a text, of one that leaves cells empty."""
+    """Of a system with ids, one where the id stands in a text, one that leaves cells empty."""
     entries = entries_of(lake)
     both = matched(lake, write, [(name, *entry) for name, entry in entries.items()])
     debits = sum(n for _, lines in entries.values() for _, n in lines if n > 0)

@@ -120,14 +120,14 @@ def test_a_day_is_what_its_column_says(days, first, csv):
 
 def test_a_number_with_more_digits_than_a_spreadsheet_holds_is_refused():
     frame = pd.DataFrame([[*ROW[:4], 0.1 + 0.2]], columns=HEAD)
-    with pytest.raises(ConfigError, match="line 1: .* more digits than a number"):
+    with pytest.raises(ConfigError, match=r"line 1: .* more digits than a number"):
         read(frame)
 
 
 def test_what_is_not_known_is_asked_for_and_a_person_says_it(tmp_path, csv):
     """`--init` writes what is known of the file's own headings, to be completed."""
     path = csv(["Vorgang", "Datum", "Betrag"], ["A-1", "05.10.2026", "1.234"])
-    with pytest.raises(ConfigError, match="which column is key .* which column is amount"):
+    with pytest.raises(ConfigError, match=r"which column is key .* which column is amount"):
         read(path)
     assert '# amount = ""' in starter("orders", ["Vorgang"])
     said = 'key = ["Vorgang"]\namount = "Betrag"\nday = "Datum"\ncoin = "usdt"\ndecimal = ","\n'
