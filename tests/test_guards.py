@@ -153,7 +153,7 @@ def test_everything_imported_is_declared():
     """What we import we install, even if something else would bring it."""
     declared = {re.split(r"[<>=\[; ]", line)[0].lower() for line in requires("svc-analytics") or []}
     known = {"dotenv": "python-dotenv", "pyspark": "pyspark-client"}
-    known |= {"prometheus_client": "prometheus-client"}
+    known |= {"prometheus_client": "prometheus-client", "python_calamine": "python-calamine"}
     for path in MODULES:
         for node in tree_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

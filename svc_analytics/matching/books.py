@@ -34,7 +34,7 @@ _LINE = pa.schema(
 def entry_tables(
     lake: Lake, asked: Asked, month: str, at: PeriodOptions, preset: str | None
 ) -> tuple[Asked, dict[str, pa.Table]]:
-    """Return what is asked in the currency of the books, and the lines of the entries."""
+    """Return the question in the currency of the books, and the lines of their entries."""
     if preset not in PRESETS:
         raise ConfigError(f"say which ledger it is, with --preset: {', '.join(PRESETS)}")
     accounts = read_accounts(lake.path / FILE)

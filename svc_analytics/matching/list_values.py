@@ -1,4 +1,4 @@
-"""The values of a list: exact amounts, days and keys, each read in one way or refused by its line.
+"""The values of a list: amounts, days and keys, each read in one way or refused by its line.
 
 `1.234` alone is a thousand and some, or one and some: other amounts of the column decide, or
 `match.toml` does. So it is with 03/04/2026.

@@ -231,7 +231,11 @@ class Match(Displayable):
         lines += [] if self.seal else [Message("match.not_sealed", month=period.folder)]
         if self.asked.within:
             lines.append(Message("match.tolerance", amount=format_amount(self.asked.within)))
-        tables = [display_table(self._summary.drop_columns(["code"]), "by what it is")]
+        tables = [
+            display_table(
+                self._summary.drop_columns(["code"]), "by what it is", why="counted above"
+            )
+        ]
         if self._open.num_rows:
             shown = ["code", "theirs_key", "ours_key", "theirs_amount", "theirs_currency"]
             shown += ["ours_amount", "ours_currency", "lines"]
@@ -248,7 +252,7 @@ def _texts(sums: Sums) -> dict[str, str]:
 
 
 def _identity(row: Mapping[str, Any]) -> list[str]:
-    """Return what a row is known by in another match of the same month."""
+    """Return the code and the keys, by which another match of the month knows a row."""
     return [row["code"], row["theirs_key"] or "", row["ours_key"] or ""]
 
 

@@ -55,7 +55,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Matched:
     """The rows of a match, and whether the time that it needs was read whole."""
 
     rows: pa.Table
@@ -70,13 +70,13 @@ def _steps(name: str) -> dict[str, str]:
     return {part.partition(":")[0].removeprefix("-- "): part.rstrip(";") for part in parts}
 
 
-def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Answer:
+def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Matched:
     """Match the tables of a list with a lake; raise `ConfigError` where nothing is in common."""
     sources = models_used_by(_SOURCES.get(asked.kind, "stg_spans"))
 
-    def work(warehouse: Warehouse) -> Answer:
+    def work(warehouse: Warehouse) -> Matched:
         notes = tuple(_unread(warehouse, asked))
-        return Answer(_matched(warehouse, asked, tables), notes)
+        return Matched(_matched(warehouse, asked, tables), notes)
 
     return count(lake, sources, work)
 

@@ -65,6 +65,7 @@ CALLS = [
     ["restore", "backups", "--data-dir", "restored"],
     ["books", "--init"],
     ["books", "{month}", "--check"],
+    ["match", "orders", "orders.csv", "--month", "{month}"],
     ["compare", "{month}", "this month"],
     ["compare", "--why"],
     ["compare", "{month}", "this month", "--data-dir", "data", "--data-dir", "demo"],
@@ -108,6 +109,9 @@ def other_lake(folder, request) -> None:
     call = request.node.callspec.params["call"]
     if call[0] == "sign" and not (folder / "key").exists():
         make_key(folder, "key")
+    if call[0] == "match":
+        query = "select reference_id as ref, paid_on as day, currency, amount from payments"
+        svc.open_lake(folder / "data").sql(query).to_csv(folder / "orders.csv", index=False)
     if "demo" in call[1:]:
         svc.demo_lake(folder / "demo", months=1, payments=40)
 

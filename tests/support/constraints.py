@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).parents[2] / "docs" / "constraints.txt"
 OURS = "svc-analytics"
-EXTRAS = ("bucket", "lab", "pdf", "sandbox", "spark")  # what users install
+EXTRAS = ("bucket", "lab", "pdf", "sandbox", "spark", "xlsx")  # what users install
 _HEAD = """\
 # The versions that svc-analytics {version} was tested with: pip install -c docs/constraints.txt
 """

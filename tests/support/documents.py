@@ -73,6 +73,24 @@ def demo_desk(folder: Path, months: int = 12, payments: int = 20_000) -> Iterato
             yield running
 
 
+def write_orders(lake: Lakehouse, path: Path) -> None:
+    """Write the list of a shop that does not agree with October: what the page on it shows."""
+    query = """
+        select
+            reference_id, paid_on,
+            if(payment_id in (select payment_id from refunds), 'refunded', 'paid') as status,
+            currency, amount
+        from payments
+        where month = '2026-10'
+        order by all
+    """
+    orders = [list(map(str, row)) for row in lake.sql(query).values.tolist()]
+    orders[3][2], orders[5][4] = "cancelled", "1000.00"
+    lost = ["A-7001", "2026-10-31", "paid", "usdt", "48.25"]
+    lines = [["Order ID", "Date", "Status", "Currency", "Total"], *orders[:1], *orders[2:], lost]
+    path.write_text("".join(f"{','.join(line)}\n" for line in lines), encoding="utf-8")
+
+
 def demo_copy(factory: pytest.TempPathFactory) -> Lakehouse:
     """Return a lake of about 120 payments of three months, with verified receipts."""
     own = factory.getbasetemp()

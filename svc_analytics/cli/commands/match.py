@@ -75,7 +75,8 @@ def match(
     options.check_one_form(as_csv=as_csv, as_json=as_json)
     lake = options.open_lake(data_dir)
     if is_init:
-        _begin(lake, kind, file)
+        path = _begin(lake, kind, file)
+        click.echo(to_json({"match": path}) if as_json else f"{path} is written: edit [{kind}]")
         return
     if month is None:
         raise ConfigError(f"no month given: svc-analytics match {kind} {file} --month 2026-10")
@@ -95,7 +96,7 @@ def _shown(both: Match, *, as_csv: bool, as_json: bool) -> str:
     return to_safe_csv(both.table) if as_csv else to_json(both.to_json()) if as_json else str(both)
 
 
-def _begin(lake: Lakehouse, kind: str, file: str) -> None:
+def _begin(lake: Lakehouse, kind: str, file: str) -> str:
     """Write `match.toml` from the headings of a list, or add the section that it lacks."""
     path = lake.path / FILE
     old = path.read_text("utf-8") if path.exists() else ""
@@ -104,7 +105,7 @@ def _begin(lake: Lakehouse, kind: str, file: str) -> None:
     text = starter(kind, read_list(file).headings)
     with lake.storage.write(path) as temporary:
         temporary.write_text("\n".join(filter(None, [old, text])), encoding="utf-8", newline="\n")
-    click.echo(f"{path} is written: edit [{kind}]")
+    return str(path)
 
 
 def _save(both: Match, out: str, formats: tuple[str, ...]) -> None:
