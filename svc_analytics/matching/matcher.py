@@ -1,4 +1,4 @@
-"""The one matcher: SQL over the lake's views and a list of somebody else's, to a remainder of zero.
+"""The one matcher: SQL over the lake and a list of somebody else, to a remainder of zero.
 
 Of each kind of list one thing is on one side and may have many on the other: an order its
 payments, a payout its arrivals, an entry of the books those of the ledger.

@@ -1,28 +1,22 @@
--- one: an order of theirs, whatever rows it stands in.
+-- one: an order of theirs, whatever rows it stands in; its day is that of the row with its total.
+with dated as (
+    select *, coalesce('order ' || name, id) as unit, if(amount is null, null, day) as paid_on
+    from list
+)
+
 select
-    coalesce('order ' || name, id) as id,
-    any_value(name) as name,
-    string_agg(line::varchar, ', ' order by line) as lines,
-    count(amount) as parts,
-    any_value(coin) as coin,
-    coalesce(sum(amount), 0)::decimal(38, 18) as amount,
-    sum(refunded) as refunded,
-    null::decimal(38, 18) as usd,
-    min(day) as day,
-    coalesce(bool_or(day >= $first and day < $behind), true) as in_month,
+    unit as id, any_value(name) as name, string_agg(line::varchar, ', ' order by line) as lines,
+    min(line) as line, count(amount) as parts, any_value(coin) as coin,
+    coalesce(sum(amount), 0)::decimal(38, 18) as amount, sum(refunded) as refunded,
+    null::decimal(38, 18) as usd, coalesce(min(paid_on), min(day)) as day,
+    coalesce(min(paid_on), min(day), $first) between $first and $behind - 1 as in_month,
     coalesce(any_value(status), 'paid') as status,
-    count(distinct coin) as coins,
-    count(distinct status) as statuses,
-    min(line) as line
-from list
-group by all
+    count(distinct coin) as coins, count(distinct status) as statuses
+from dated
+group by unit
 ;
 -- one_keys: what names an order.
-select distinct
-    'order ' || name as id,
-    slot,
-    0 as rank,
-    key
+select distinct 'order ' || name as id, slot, 0 as rank, key
 from list_keys
 join list using (row)
 where place < 100
@@ -39,16 +33,11 @@ with returned as (
 )
 
 select
-    p.payment_id as id,
-    coalesce(p.receipt_no, p.payment_id) as name,
-    null::varchar as lines,
-    p.currency as coin,
-    p.amount,
-    p.usd_value as usd,
+    p.payment_id as id, coalesce(p.receipt_no, p.payment_id) as name, null::varchar as lines,
+    p.currency as coin, p.amount, p.usd_value as usd,
     (p.paid_at at time zone $zone)::date as day,
     p.paid_at >= $start and p.paid_at < $end as in_month,
-    p.charged_amount as charged,
-    coalesce(r.amount, 0) as returned
+    p.charged_amount as charged, coalesce(r.amount, 0) as returned
 from payments as p
 left join returned as r using (payment_id)
 where p.status = 'completed'
@@ -60,21 +49,16 @@ with completed as (
 
 select payment_id as id, 'payment' as slot, 1 as rank, payment_id as key from completed
 union all
-select payment_id, 'session', 2, session_id from completed where session_id is not null
+select payment_id, 'session', 2, session_id from completed
 union all
-select payment_id, 'receipt', 3, receipt_no from completed where receipt_no is not null
+select payment_id, 'receipt', 3, receipt_no from completed
 union all
-select payment_id, 'reference', 4, ltrim(reference_id, '#')
-from completed
-where reference_id is not null
+select payment_id, 'reference', 4, ltrim(reference_id, '#') from completed
 union all
-select payment_id, 'metadata', 5, ltrim(unnest(list_filter(
-    json_extract_string(metadata, [
-        '$.order_id', '$.order', '$.order_no', '$.order_number', '$.order_ref', '$.invoice',
-        '$.invoice_id', '$.reference', '$.transaction_id', '$.txid'
-    ]),
-    lambda each: each is not null
-)), '#')
+select payment_id, 'metadata', 5, ltrim(unnest(json_extract_string(metadata, [
+    '$.order_id', '$.order', '$.order_no', '$.order_number', '$.order_ref', '$.invoice',
+    '$.invoice_id', '$.reference', '$.transaction_id', '$.txid'
+])), '#')
 from completed
 where metadata is not null
 ;
@@ -86,24 +70,19 @@ select id, 'usd', usd, day, in_month from many where usd is not null and coin <>
 -- due: what a side has to show: orders that were paid, or that a payment was made for.
 select id
 from one
-where
-    in_month
-    and (
-        status in ('paid', 'refunded') and amount > 0
-        or status <> 'unpaid' and id in (select one_id from placed)
-    )
+where in_month and (
+    status in ('paid', 'refunded') and amount > 0
+    or status <> 'unpaid' and id in (select one_id from placed)
+)
 ;
 -- verdicts: how each order agrees or differs.
 with facts as (
     select
-        o.id,
-        count(m.id) as payments,
-        count(m.id) filter (where m.in_month) as inside,
+        o.id, count(m.id) as payments, count(m.id) filter (where m.in_month) as inside,
         count(m.id) filter (where w.amount is null) as strange,
         count(m.id) filter (where abs(w.amount - o.amount) <= $within) as whole,
         sum(w.amount) - any_value(o.amount) as over,
-        sum(m.charged) as charged,
-        sum(m.returned) as returned
+        sum(m.charged) as charged, sum(m.returned) as returned
     from one as o
     left join placed as p on p.one_id = o.id
     left join many as m on m.id = p.id
@@ -113,36 +92,34 @@ with facts as (
 
 coded as (
     select
-        o.*,
-        f.* exclude (id),
+        *,
         case
-            when d.id is not null and (o.in_month or f.inside > 0) then 'ambiguous'
-            when payments = 0 and o.in_month and o.amount > 0 and status in ('paid', 'refunded')
+            when candidates is not null and (in_month or inside > 0) then 'ambiguous'
+            when payments = 0 and in_month and amount > 0 and status in ('paid', 'refunded')
                 then 'no_payment'
-            when payments = 0 or (inside = 0 and (status = 'unpaid' or not o.in_month)) then null
+            when payments = 0 or inside = 0 and (status = 'unpaid' or not in_month) then null
             when status = 'unpaid' then 'no_order'
-            when inside = 0 or not o.in_month then 'other_period'
-            when status in ('cancelled', 'expired') and returned < charged then status || '_but_paid'
+            when inside = 0 or not in_month then 'other_period'
+            when status in ('cancelled', 'expired') and returned < charged
+                then status || '_but_paid'
             when strange > 0 then 'other_currency'
             when whole > 1 then 'paid_twice'
             when parts > 1 and over <> 0 then 'ambiguous'
             when returned > charged then 'refunded_over'
             when returned = charged or status = 'refunded' and returned = 0 then 'refunded'
-            when abs(over) > $within and over < 0 then 'short'
-            when abs(over) > $within then 'over'
+            when abs(over) > $within then if(over < 0, 'short', 'over')
             when returned > 0 then 'refunded_in_part'
             when inside < payments then 'other_period'
             when over <> 0 then 'within'
             else 'agreed'
         end as code
-    from one as o
-    join facts as f using (id)
-    left join doubtful as d using (id)
+    from one
+    join facts using (id)
+    left join doubtful using (id)
 )
 
 select
-    id,
-    code,
+    id, code,
     code not in ('agreed', 'within') and not (
         code in ('refunded', 'refunded_in_part')
         and coalesce(refunded = returned, returned > 0 and status <> 'paid')

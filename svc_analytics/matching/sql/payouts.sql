@@ -1,12 +1,7 @@
 -- one: a payout, as the service settled it.
 select
-    payout_id as id,
-    coalesce(reference_id, payout_id) as name,
-    null::varchar as lines,
-    currency as coin,
-    amount,
-    fee_amount as fee,
-    usd_value as usd,
+    payout_id as id, coalesce(reference_id, payout_id) as name, null::varchar as lines,
+    currency as coin, amount, fee_amount as fee, usd_value as usd, comment,
     (settled_at at time zone $zone)::date as day,
     settled_at >= $start and settled_at < $end as in_month
 from payout_records
@@ -15,10 +10,9 @@ where kind = 'payout' and status = 'completed'
 -- one_keys: what names a payout, the strongest first; of its comment, what no other comment has.
 with words as (
     select
-        payout_id as id,
+        id,
         unnest(list_distinct(regexp_extract_all(comment, '[A-Za-z0-9][A-Za-z0-9_-]{5,}'))) as key
-    from payout_records
-    where comment is not null and payout_id in (select id from one)
+    from one
 )
 
 select id, 'payout' as slot, 1 as rank, id as key from one
@@ -31,20 +25,15 @@ where regexp_matches(key, '[0-9]')
 group by key
 having count(*) = 1
 ;
--- one_worths: what a payout may be known by.
+-- one_worths: what a payout may be known by: what was sent, and the same less its fee.
 select id, coin, amount, day, in_month from one
+union all
+select id, coin, amount - fee, day, in_month from one where fee > 0
 ;
 -- many: what arrived, by their list.
 select
-    id,
-    name,
-    line::varchar as lines,
-    coin,
-    amount,
-    coalesce(fee, 0) as fee,
-    case when coin = 'usd' then amount end as usd,
-    day,
-    day >= $first and day < $behind as in_month
+    id, name, line::varchar as lines, coin, amount, coalesce(fee, 0) as fee,
+    if(coin = 'usd', amount, null) as usd, day, day >= $first and day < $behind as in_month
 from list
 where status is null or status = 'paid'
 ;
@@ -65,45 +54,34 @@ select id from one where in_month
 -- verdicts: how each payout agrees or differs.
 with facts as (
     select
-        o.id,
-        count(m.id) as arrivals,
-        count(m.id) filter (where m.in_month) as inside,
+        o.id, count(m.id) as arrivals, count(m.id) filter (where m.in_month) as inside,
         count(m.id) filter (where m.coin <> o.coin) as strange,
         count(m.id) filter (
             where abs(m.amount - o.amount) <= $within or m.amount + m.fee = o.amount
         ) as whole,
-        sum(m.amount) - any_value(o.amount) as over,
-        sum(m.fee) as kept_back
+        sum(m.amount) - any_value(o.amount) as over, sum(m.fee) as kept_back
     from one as o
     left join placed as p on p.one_id = o.id
     left join many as m on m.id = p.id
     group by o.id
-),
-
-coded as (
-    select
-        o.*,
-        case
-            when d.id is not null and (o.in_month or inside > 0) then 'ambiguous'
-            when not o.in_month and inside = 0 then null
-            when arrivals = 0 then 'not_arrived'
-            when not o.in_month or inside < arrivals and over = 0 then 'other_period'
-            when strange > 0 then 'other_amount'
-            when over = 0 then 'agreed'
-            when whole > 1 then 'arrived_twice'
-            when inside = 0 then 'other_period'
-            when over < 0 and -over in (kept_back, o.fee) then 'arrived_less_fee'
-            when abs(over) <= $within then 'within'
-            else 'other_amount'
-        end as code
-    from one as o
-    join facts using (id)
-    left join doubtful as d using (id)
 )
 
 select
     id,
-    code,
+    case
+        when candidates is not null and (in_month or inside > 0) then 'ambiguous'
+        when not in_month and inside = 0 then null
+        when arrivals = 0 then 'not_arrived'
+        when inside = 0 or not in_month or inside < arrivals and over = 0 then 'other_period'
+        when strange > 0 then 'other_amount'
+        when over = 0 then 'agreed'
+        when whole > 1 then 'arrived_twice'
+        when over < 0 and -over in (kept_back, fee) then 'arrived_less_fee'
+        when abs(over) <= $within then 'within'
+        else 'other_amount'
+    end as code,
     code not in ('agreed', 'within') as is_open,
     in_month as is_counted
-from coded
+from one
+join facts using (id)
+left join doubtful using (id)
