@@ -91,7 +91,7 @@ def find_headings(kind: str, names: Sequence[str], lake: Path, list_name: str) -
     form = _form(kind, names)
     said = {name: form[name] for name in _SAID if name in form} | said
     columns = _by_table(kind, names) | _by_person(own, names, lake)
-    lacking = [role for role in _NEEDED[kind] if not columns.get(role)]
+    lacking = [role for role in _NEEDED[kind] if not columns.get(role) and role not in own]
     if "coin" in said and "currency" in lacking:
         lacking.remove("currency")
     if kind == BOOKS and not columns.get("amount") and not columns.get("debit"):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
 from svc_analytics.closing import seals
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
 from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
@@ -28,7 +28,7 @@ from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import tool_version
 from svc_analytics.matching.books import entry_tables, is_own_file
-from svc_analytics.matching.headings import BOOKS, KINDS, ORDERS, find_headings
+from svc_analytics.matching.headings import BOOKS, KINDS, find_headings
 from svc_analytics.matching.known import Known, add_known, read_known, with_known
 from svc_analytics.matching.list_file import ListFile, read_list
 from svc_analytics.matching.list_values import ListValues
@@ -53,7 +53,11 @@ MEANINGS = (
 )
 _MEANING = {code.partition(".")[2]: code for code in MEANINGS}
 _ORDER = [*_MEANING]
-_OURS = {ORDERS: {"charged_amount", "net_amount"}, "payouts": {"debited_amount"}, BOOKS: {""}}
+_OURS = (
+    {"charged_amount", "net_amount"},
+    {"debited_amount", "fee_amount"},
+    {"entry_id", "record_id"},
+)
 Sums = dict[str, Decimal]
 
 
@@ -218,8 +222,9 @@ class Match(Displayable):
         if (old["kind"], old["month"]) != (self.asked.kind, self.asked.period.folder):
             raise ConfigError(f"{path} is a match of {old['kind']} of {old['month']}")
         today = [_identity(row) for row in self._open.to_pylist()]
-        settled = [key for key in then if key not in today]
-        return {"settled": settled, "new": [key for key in today if key not in then]}
+        before, after = {*map(tuple, then)}, {*map(tuple, today)}
+        settled = [key for key in then if tuple(key) not in after]
+        return {"settled": settled, "new": [key for key in today if tuple(key) not in before]}
 
     def _display(self) -> Display:
         period = self.asked.period
@@ -300,9 +305,7 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     if not options["month"]:
         raise ConfigError('give the month, such as month="2026-10"')
     period = parse_period(options["month"], now(), options["zone"], options["calendar"])
-    within = parse_amount(str(options["within"]))
-    if within < 0:
-        raise ConfigError("within is an amount of zero or more")
+    within = _tolerance(str(options["within"]))
     asked = Asked(kind, period, within, options["window"])
     theirs = read_list(source)
     tables = list_tables(lake, theirs, asked)
@@ -319,11 +322,21 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     return Match(asked, rows, lake, seal, theirs.name, theirs.digest, answer.notes)
 
 
+def _tolerance(text: str) -> Decimal:
+    try:
+        within = parse_amount(text)
+    except DataError as error:
+        raise ConfigError(f"within is an amount, such as 0.01: {error}") from error
+    if within < 0:
+        raise ConfigError("within is an amount of zero or more")
+    return within
+
+
 def list_tables(lake: Lake, theirs: ListFile, asked: Asked) -> dict[str, pa.Table]:
     """Return the rows and keys of a list; refuse one of another month, and our own."""
     if not theirs.lines:
         raise ConfigError(f"{theirs.name} is empty")
-    if _OURS[asked.kind] <= {*theirs.headings}:
+    if any(ours <= {*theirs.headings} for ours in _OURS):
         raise ConfigError(f"{theirs.name} is our own: give the list of the other side")
     headings = find_headings(asked.kind, theirs.headings, lake.path, theirs.name)
     values = ListValues(theirs, headings, asked.kind, asked.period)

@@ -30,7 +30,7 @@ _THEIRS = {ORDERS: ONE, PAYOUTS: MANY, BOOKS: MANY}
 _REST = {ORDERS: "no_order", PAYOUTS: "not_sent", BOOKS: "entry_foreign"}  # of the many alone
 _STREAM = {ORDERS: "payments", PAYOUTS: "payout_records"}
 _SOURCES = {ORDERS: "payments payout_records stg_spans", PAYOUTS: "payout_records stg_spans"}
-_OF_PAIRS = ("matches", "loose", "pairs", "placed", "doubtful")
+_BEHIND_PAIRS = ("due", "verdicts")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Asked:
         values |= {"start": from_micros(self.period.start), "end": from_micros(self.period.end)}
         values |= {"within": self.within, "window": self.window, "currency": self.currency}
         values |= {"theirs": theirs, "ours": MANY if theirs == ONE else ONE}
-        return values | {"rest": _REST[self.kind]}
+        return values | {"rest": _REST[self.kind], "kind": self.kind}
 
 
 @dataclass(frozen=True)
@@ -96,29 +96,19 @@ def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:
 
 def _matched(warehouse: Warehouse, asked: Asked, tables: Mapping[str, pa.Table]) -> pa.Table:
     values, own = asked.values(), _steps(asked.kind)
-    values["is_usd"] = False
 
-    def keep(name: str, query: str, more: Mapping[str, pa.Table] | None = None) -> None:
-        used = {key: value for key, value in values.items() if f"${key}" in query}
-        warehouse.keep(name, query, used, "", more)
+    def keep(steps: Mapping[str, str]) -> None:
+        for name, query in steps.items():
+            used = {key: value for key, value in values.items() if f"${key}" in query}
+            warehouse.keep(name, query, used, "", tables)
 
-    for name, table in tables.items():
-        if name != "given_list":
-            keep(name.removeprefix("given_"), f"select * from {name}", {name: table})
-    keep("list", _steps("list")["list"], tables)
-    for name in own:
-        if name not in ("due", "verdicts"):
-            keep(name, own[name])
-    _refuse_mixed(warehouse, asked)
-    values["is_usd"] = asked.kind == ORDERS and _is_usd(warehouse)
-    for name in _OF_PAIRS:
-        keep(name, _steps("pairs")[name])
+    keep({name.removeprefix("given_"): f"from {name}" for name in tables if name != "given_list"})
+    keep(_steps("list"))
+    _refuse_unclear(warehouse)
+    keep({name: own[name] for name in own if name not in _BEHIND_PAIRS})
+    keep(_steps("pairs"))
     _require_in_common(warehouse, asked)
-    for name in ("due", "verdicts"):
-        keep(name, own[name])
-    rows = _steps("rows")
-    for name in rows:
-        keep(name, rows[name])
+    keep({name: own[name] for name in _BEHIND_PAIRS} | _steps("rows"))
     if broken := _one(warehouse, "select count(*) from broken"):
         raise LakeError(f"{broken} of the match are on no side or on two: a fault of the matcher")
     return warehouse.query("select * from matched", is_long=True)
@@ -129,19 +119,10 @@ def _one(warehouse: Warehouse, query: str) -> Any:
     return value
 
 
-def _is_usd(warehouse: Warehouse) -> bool:
-    """Tell whether every order is in US dollars: so then are payments that have no order."""
-    return bool(_one(warehouse, "select bool_and(coin = 'usd') from one"))
-
-
-def _refuse_mixed(warehouse: Warehouse, asked: Asked) -> None:
-    """Refuse an order whose rows say two things of it."""
-    if asked.kind != ORDERS:
-        return
-    query = "select line, coins from one where coins > 1 or statuses > 1 order by line limit 1"
-    for row in warehouse.query(query, is_short=True).to_pylist():
-        what = "currencies" if row["coins"] > 1 else "statuses"
-        raise ConfigError(f"line {row['line']}: the order has two {what}")
+def _refuse_unclear(warehouse: Warehouse) -> None:
+    """Refuse the first row that could be meant in two ways, or in none."""
+    for row in warehouse.query("from unclear order by line limit 1", is_short=True).to_pylist():
+        raise ConfigError(f"the list, line {row['line']}: {row['why']}")
 
 
 def _require_in_common(warehouse: Warehouse, asked: Asked) -> None:

@@ -64,6 +64,12 @@ def month_of(record: dict) -> str:
         (HEAD, "it has headings, and no row"),
         (f"{HEAD}A-1,2026-09-05,paid,btc,1", "has no row of 2026-10: it is of 2026-09-05 to"),
         (f"{HEAD}Z-1,2026-10-05,paid,btc,1", "no row of the list has a key that 2026-10 knows"),
+        (f"{HEAD}A-1,2026-10-05,paid,btc,1\n,,,btc,1", "line 3: it has an amount, and nothing"),
+        (f"{HEAD}A-1,2026-10-05,paid,,1", "line 2: it has an amount, and no currency"),
+        (
+            f"{HEAD}A-1,2026-10-05,paid,btc,",
+            "line 2: its order has two currencies, two statuses, or no",
+        ),
         ("payment_id,charged_amount,net_amount\n1,1,1", "is our own"),
         (f"{HEAD}A-1,2026-10-05,paid,btc,1.234", "line 2: '1.234' can be read in two ways"),
     ],

@@ -15,3 +15,24 @@ select
     * exclude (facts),
     'row ' || facts || ' #' || row_number() over (partition by facts order by row) as id
 from described
+;
+-- unclear: what could be meant in two ways, or in none.
+select line, 'it has an amount, and nothing that says of what' as why
+from list
+where $kind <> 'books' and amount is not null and name is null and day is null
+union all
+select line, 'it has an amount, and no currency'
+from list
+where $kind <> 'books' and amount is not null and coin is null
+union all
+select line, 'it has no amount'
+from list
+where $kind = 'payouts' and amount is null and coalesce(status, 'paid') = 'paid'
+union all
+select min(line), 'its order has two currencies, two statuses, or no total'
+from list
+where $kind = 'orders'
+group by coalesce(name, id)
+having
+    count(distinct coin) > 1 or count(distinct status) > 1
+    or count(amount) = 0 and max(coalesce(status, 'paid')) = 'paid'

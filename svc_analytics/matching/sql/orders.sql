@@ -10,8 +10,7 @@ select
     coalesce(sum(amount), 0)::decimal(38, 18) as amount, sum(refunded) as refunded,
     null::decimal(38, 18) as usd, coalesce(min(paid_on), min(day)) as day,
     coalesce(min(paid_on), min(day), $first) between $first and $behind - 1 as in_month,
-    coalesce(any_value(status), 'paid') as status,
-    count(distinct coin) as coins, count(distinct status) as statuses
+    coalesce(any_value(status), 'paid') as status
 from dated
 group by unit
 ;
@@ -22,7 +21,7 @@ join list using (row)
 where place < 100
 ;
 -- one_worths: what may be known by its amount: an order that was paid.
-select id, coin, amount, day, in_month from one where status in ('paid', 'refunded')
+select id, coin, amount, day, in_month from one where status in ('paid', 'refunded', 'refunded_in_part')
 ;
 -- many: a payment, with what was returned of it.
 with returned as (
@@ -71,7 +70,7 @@ select id, 'usd', usd, day, in_month from many where usd is not null and coin <>
 select id
 from one
 where in_month and (
-    status in ('paid', 'refunded') and amount > 0
+    status in ('paid', 'refunded', 'refunded_in_part') and amount > 0
     or status <> 'unpaid' and id in (select one_id from placed)
 )
 ;
@@ -95,7 +94,7 @@ coded as (
         *,
         case
             when candidates is not null and (in_month or inside > 0) then 'ambiguous'
-            when payments = 0 and in_month and amount > 0 and status in ('paid', 'refunded')
+            when payments = 0 and in_month and amount > 0 and status in ('paid', 'refunded', 'refunded_in_part')
                 then 'no_payment'
             when payments = 0 or inside = 0 and (status = 'unpaid' or not in_month) then null
             when status = 'unpaid' then 'no_order'
@@ -108,7 +107,7 @@ coded as (
             when returned > charged then 'refunded_over'
             when returned = charged or status = 'refunded' and returned = 0 then 'refunded'
             when abs(over) > $within then if(over < 0, 'short', 'over')
-            when returned > 0 then 'refunded_in_part'
+            when returned > 0 or status = 'refunded_in_part' then 'refunded_in_part'
             when inside < payments then 'other_period'
             when over <> 0 then 'within'
             else 'agreed'
@@ -122,7 +121,10 @@ select
     id, code,
     code not in ('agreed', 'within') and not (
         code in ('refunded', 'refunded_in_part')
-        and coalesce(refunded = returned, returned > 0 and status <> 'paid')
+        and coalesce(
+            refunded = returned,
+            returned > 0 and status in (code, 'cancelled', 'expired')
+        )
     ) as is_open,
     in_month and code <> 'no_order' and status <> 'unpaid' as is_counted
 from coded

@@ -41,7 +41,12 @@ from loose
 select many_id as id, min(one_id) as one_id, min(by_what) as by_what from pairs group by many_id
 ;
 -- doubtful: what could be two things, with what it could be.
-select one_id as id, string_agg(distinct many_id, ', ' order by many_id) as candidates
+with named as (
+    select id as many_id, coalesce(name, 'line ' || lines) as name from many
+)
+
+select one_id as id, string_agg(distinct name, ', ' order by name) as candidates
 from pairs
+join named using (many_id)
 where one_id in (select one_id from pairs where is_ambiguous)
 group by one_id

@@ -15,7 +15,7 @@ select
 from many as m
 left join placed as p on p.id = m.id
 left join one as o on o.id = p.one_id
-cross join (select $is_usd as are_all_usd)
+cross join (select $kind = 'orders' and bool_and(coin = 'usd') as are_all_usd from one)
 cross join lateral (
     select m.usd is not null and coalesce(o.coin = 'usd', are_all_usd) as is_usd
 ) as counted
