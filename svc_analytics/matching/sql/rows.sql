@@ -47,6 +47,7 @@ with both_sides as (
 of_one as (
     select
         one_id, string_agg(name, ', ' order by name) as names,
+        string_agg(id, ', ' order by name, id) as ids,
         string_agg(lines, ', ' order by lines) as lines, min(by_what) as by_what
     from placed
     join many using (id)
@@ -57,6 +58,7 @@ select
     u.code,
     if($theirs = 'one', o.name, coalesce(of_one.names, m.name)) as theirs_key,
     if($theirs = 'one', coalesce(of_one.names, m.name), o.name) as ours_key,
+    if($theirs = 'one', coalesce(of_one.ids, m.id), o.id) as record_ids,
     b.* exclude (unit, place),
     coalesce(o.lines, of_one.lines, m.lines) as lines,
     if(u.code = 'ambiguous', d.candidates, null) as candidates,
