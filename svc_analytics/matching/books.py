@@ -1,12 +1,10 @@
 """The entries that a ledger should hold of a month: those that were imported, or are to be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from hashlib import sha256
-from typing import Any
 
 import pyarrow as pa
 
@@ -19,16 +17,9 @@ from svc_analytics.closing.handover.books import books_for, books_source
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.matching.matcher import Asked
+from svc_analytics.schema import MONEY
 
-_LINE = pa.schema(
-    [
-        ("id", pa.string()),
-        ("day", pa.date32()),
-        ("account", pa.string()),
-        ("amount", pa.decimal128(38, 18)),
-        ("coin", pa.string()),
-    ]
-)
+_LINE = pa.schema({"id": pa.string(), "day": pa.date32(), "account": pa.string(), "amount": MONEY})
 
 
 def entry_tables(
@@ -40,24 +31,16 @@ def entry_tables(
     accounts = read_accounts(lake.path / FILE)
     source = books_source(lake, month, at, may_be_provisional=True)
     books = books_for(lake, source, accounts, PRESETS[preset])
-    currency = books.journal.currency.lower()
-    as_amount = partial(_amount, places=books.journal.places)
+    currency, places = books.journal.currency.lower(), books.journal.places
     rows = [
-        (entry["id"], date.fromisoformat(entry["day"]), account, as_amount(cents), currency)
+        (entry["id"], date.fromisoformat(entry["day"]), account, Decimal(cents).scaleb(-places))
         for entry in _imported(lake, books, Ledger.of(lake.path, preset, accounts.file))
         for _, _, account, cents in entry["lines"]
     ]
-    return replace(asked, currency=currency), {"given_entry_lines": _table(rows)}
-
-
-def _amount(cents: int, places: int) -> Decimal:
-    return Decimal(cents).scaleb(-places)
-
-
-def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else [()] * len(_LINE)
+    columns = list(zip(*rows, strict=True)) or [()] * len(_LINE)
     arrays = [pa.array(column, each.type) for column, each in zip(columns, _LINE, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=_LINE)
+    lines = pa.Table.from_arrays(arrays, schema=_LINE)
+    return replace(asked, currency=currency), {"given_entry_lines": lines}
 
 
 def _imported(lake: Lake, books: Books, ledger: Ledger) -> Iterator[Facts]:

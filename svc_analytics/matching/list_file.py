@@ -61,7 +61,10 @@ def _read_file(path: Path) -> ListFile:
     if not content.strip():
         raise ConfigError(f"{path} is empty")
     if content.startswith(_PARQUET):
-        return _of_table(path.name, digest, pq.read_table(BytesIO(content)))
+        try:
+            return _of_table(path.name, digest, pq.read_table(BytesIO(content)))
+        except (pa.ArrowException, OSError) as error:
+            raise ConfigError(f"{path} is no Parquet file that can be read") from error
     if path.suffix.lower() in _BOOKS or content.startswith(b"PK"):
         return _of_rows(path, digest, enumerate(_sheet(path, content), 1))
     return _of_rows(path, digest, _csv_rows(path, content))

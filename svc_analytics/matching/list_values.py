@@ -21,6 +21,7 @@ from svc_analytics.money import parse_amount
 from svc_analytics.periods import Period
 from svc_analytics.periods.calendars import JALALI, find_calendar
 from svc_analytics.periods.zones import load_zone
+from svc_analytics.schema import MONEY
 
 _PLAIN = re.compile(r"-?\d+(\.\d+)?")
 _SAFE = re.compile(r"-?(0\d*|\d{4,})\.\d+|-?\d+(\.\d{1,2}|\.\d{4,})?")  # meant in one way
@@ -67,7 +68,7 @@ class ListValues:
         columns["coin"] = pa.array(self._coins(amounts["amount"]), pa.string())
         for role, read in amounts.items():
             values = [amount for amount, _ in read] or [None] * count
-            columns[role] = pa.array(values, pa.decimal128(38, 18))
+            columns[role] = pa.array(values, MONEY)
         columns["status"] = pa.array(self._statuses(), pa.string())
         for role in ("account", "text"):
             columns[role] = pa.array(self._texts(role), pa.string())

@@ -36,6 +36,7 @@ from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.periods import parse_period
+from svc_analytics.schema import MONEY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,11 @@ _OURS = (
     {"charged_amount", "net_amount"},
     {"debited_amount", "fee_amount"},
     {"entry_id", "record_id"},
+)
+_SUMMARY = pa.schema(
+    [(name, pa.string()) for name in ("code", "meaning")]
+    + [("count", pa.int64()), ("currency", pa.string())]
+    + [(name, MONEY) for name in ("theirs", "ours", "difference")]
 )
 Sums = dict[str, Decimal]
 
@@ -128,18 +134,12 @@ class Match(Displayable):
     def _summary(self) -> pa.Table:
         rows = []
         for code, each in self.by.items():
-            coins = sorted({*each["theirs"], *each["ours"]}) or [None]
-            for place, coin in enumerate(coins):
+            for place, coin in enumerate(sorted({*each["theirs"], *each["ours"]}) or [None]):
                 theirs, ours = (each[side].get(coin, Decimal(0)) for side in ("theirs", "ours"))
-                about = Message(_MEANING[code])
-                cells = [code, str(about), each["count"] if not place else None, coin]
-                rows.append([*cells, theirs, ours, theirs - ours])
-        amount = pa.decimal128(38, 18)
-        kinds = [pa.string(), pa.string(), pa.int64(), pa.string(), amount, amount, amount]
-        names = ["code", "meaning", "count", "currency", "theirs", "ours", "difference"]
-        columns = zip(*rows, strict=True) if rows else [[]] * len(names)
-        arrays = [pa.array(list(each), kind) for each, kind in zip(columns, kinds, strict=True)]
-        return pa.table(dict(zip(names, arrays, strict=True)))
+                row = {"code": code, "meaning": str(Message(_MEANING[code])), "currency": coin}
+                row |= {"theirs": theirs, "ours": ours, "difference": theirs - ours}
+                rows.append(row if place else row | {"count": each["count"]})
+        return pa.Table.from_pylist(rows, _SUMMARY)
 
     @property
     def digest(self) -> str:

@@ -82,7 +82,7 @@ def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Ma
 
 
 def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:
-    """Yield what was not read of the time that a match needs; refuse where nothing was."""
+    """Yield a note where the month was not read whole; refuse one that was not read at all."""
     stream = _STREAM.get(asked.kind)
     if stream is None:
         return

@@ -1,6 +1,6 @@
 -- one: an entry of ours, by the debits and credits of its accounts.
 with accounts as (
-    select id, coin, day, account, sum(amount) as amount
+    select id, $currency as coin, day, account, sum(amount) as amount
     from entry_lines
     group by all
     having sum(amount) <> 0
