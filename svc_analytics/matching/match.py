@@ -232,7 +232,9 @@ class Match(Displayable):
             "match.title", kind=translated(self.asked.kind.capitalize()), month=period.folder
         )
         lines = [Message("match.list", name=self.file, digest=self.file_digest[:12])]
-        lines += [Message("match.sealed", seal=self.seal[:12])] if self.seal else []
+        lines += (
+            [Message("match.sealed", month=period.folder, seal=self.seal[:12])] if self.seal else []
+        )
         lines += [] if self.seal else [Message("match.not_sealed", month=period.folder)]
         if self.asked.within:
             lines.append(Message("match.tolerance", amount=format_amount(self.asked.within)))

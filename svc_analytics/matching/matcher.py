@@ -20,9 +20,9 @@ from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS
 from svc_analytics.periods import Period
-from svc_analytics.warehouse.counting import count
+from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 ONE, MANY = "one", "many"
 WINDOW = 3  # days between the two sides of what is known by its amount alone
@@ -74,11 +74,12 @@ def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Ma
     """Match the tables of a list with a lake; raise `ConfigError` where nothing is in common."""
     sources = models_used_by(_SOURCES.get(asked.kind, "stg_spans"))
 
-    def work(warehouse: Warehouse) -> Matched:
-        notes = tuple(_unread(warehouse, asked))
-        return Matched(_matched(warehouse, asked, tables), notes)
+    def work() -> Matched:
+        with open_warehouse(lake, sources) as warehouse:  # here, whatever engine the lake names
+            notes = tuple(_unread(warehouse, asked))
+            return Matched(_matched(warehouse, asked, tables), notes)
 
-    return count(lake, sources, work)
+    return of_one_snapshot(work)
 
 
 def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:

@@ -108,7 +108,7 @@ def test_a_match_that_was_saved_tells_what_was_settled_since(shop, run):
     saved = json.loads(Path("m/match.json").read_text())
     assert saved["files"]["rows.csv"] == sha256(Path("m/rows.csv").read_bytes()).hexdigest()
     _, key, _ = next(row for row in saved["open_rows"] if row[0] == "no_payment")
-    say = ("--known", key, "--reason", "paid in cash", "--by", "Ana")
+    say = ("--known", key, "paid in cash", "Ana")
     done = run("match", "orders", "orders.csv", *MONTH, *say, "--out", "m", "--csv")
     assert "1 settled, 0 new" in done.err and "paid in cash (Ana, " in done.out
-    assert run("match", "orders", "orders.csv", *MONTH, "--known", "nobody").code == 2
+    assert run("match", "orders", "orders.csv", *MONTH, "--known", "nobody", "why", "me").code == 2

@@ -39,9 +39,12 @@ from svc_analytics.matching.matcher import WINDOW
     is_flag=True,
     help="Write match.toml, commented, from the headings of FILE: which column is what.",
 )
-@click.option("--known", metavar="KEY", help="Write a sentence beside the open row of this key.")
-@click.option("--reason", metavar="TEXT", help="With --known: the sentence.")
-@click.option("--by", metavar="NAME", help="With --known: who says it.")
+@click.option(
+    "--known",
+    nargs=3,
+    metavar="KEY REASON NAME",
+    help="Write a sentence and who says it beside the open row of this key: it is known then.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print each row as CSV.")
 @click.option("--out", metavar="DIR", help="Write the match into this folder too, as evidence.")
 @options.format_option("Forms to write into --out: csv, parquet; with commas between.", "csv")
@@ -56,9 +59,7 @@ def match(
     window: int,
     preset: str | None,
     is_init: bool,
-    known: str | None,
-    reason: str | None,
-    by: str | None,
+    known: tuple[str, str, str] | None,
     as_csv: bool,
     out: str | None,
     formats: tuple[str, ...],
@@ -82,8 +83,8 @@ def match(
         raise ConfigError(f"no month given: svc-analytics match {kind} {file} --month 2026-10")
     how = {"within": within, "window": window, "preset": preset}
     both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
-    if known is not None:
-        both.know(known, reason or "", by or "")
+    if known:
+        both.know(*known)
         both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
     if out:
         _save(both, out, formats)
