@@ -23,7 +23,6 @@ from svc_analytics.periods.calendars import JALALI, find_calendar
 from svc_analytics.periods.zones import load_zone
 from svc_analytics.schema import MONEY
 
-_PLAIN = re.compile(r"-?\d+(\.\d+)?")
 _SAFE = re.compile(r"-?(0\d*|\d{4,})\.\d+|-?\d+(\.\d{1,2}|\.\d{4,})?")  # meant in one way
 _WORDED = re.compile(
     r"(?P<before>[^\d\s.,+()-]*)\s*(?P<number>[-+\d.,'\s]+?)\s*(?P<behind>[^\d\s.,+()-]*)"
@@ -155,8 +154,10 @@ class ListValues:
             yield next(iter(named), None)
 
     def _statuses(self) -> Iterator[str | None]:
+        """Yield what each status says: all are paid where no column has one."""
         cancelled = self._cells("cancelled") or [None] * len(self.file.lines)
-        known: dict[str | None, str | None] = {None: None}
+        unsaid = None if self.headings.of("status") else "paid"
+        known: dict[str | None, str | None] = {None: unsaid}
         for row, (text, gone) in enumerate(zip(self._texts("status"), cancelled, strict=True)):
             if text not in known:
                 known[text] = self._status(row, text or "")

@@ -68,7 +68,11 @@ def month_of(record: dict) -> str:
         (f"{HEAD}A-1,2026-10-05,paid,,1", "line 2: it has an amount, and no currency"),
         (
             f"{HEAD}A-1,2026-10-05,paid,btc,",
-            "line 2: its order has two currencies, two statuses, or no",
+            "line 2: its order has two currencies, two statuses or none",
+        ),
+        (
+            f"{HEAD}A-1,2026-10-05,,btc,1",
+            "line 2: its order has two currencies, two statuses or none",
         ),
         ("payment_id,charged_amount,net_amount\n1,1,1", "is our own"),
         (f"{HEAD}A-1,2026-10-05,paid,btc,1.234", "line 2: '1.234' can be read in two ways"),

@@ -25,14 +25,14 @@ select line, 'it has an amount, and no currency'
 from list
 where $kind <> 'books' and amount is not null and coin is null
 union all
-select line, 'it has no amount'
+select line, 'it has no amount, or no status'
 from list
-where $kind = 'payouts' and amount is null and coalesce(status, 'paid') = 'paid'
+where $kind = 'payouts' and (amount is null and status = 'paid' or status is null)
 union all
-select min(line), 'its order has two currencies, two statuses, or no total'
+select min(line), 'its order has two currencies, two statuses or none, or no total'
 from list
 where $kind = 'orders'
 group by coalesce(name, id)
 having
-    count(distinct coin) > 1 or count(distinct status) > 1
-    or count(amount) = 0 and max(coalesce(status, 'paid')) = 'paid'
+    count(distinct coin) > 1 or count(distinct status) <> 1
+    or count(amount) = 0 and max(status) = 'paid'

@@ -10,7 +10,7 @@ select
     coalesce(sum(amount), 0)::decimal(38, 18) as amount, sum(refunded) as refunded,
     null::decimal(38, 18) as usd, coalesce(min(paid_on), min(day)) as day,
     coalesce(min(paid_on), min(day), $first) between $first and $behind - 1 as in_month,
-    coalesce(any_value(status), 'paid') as status
+    any_value(status) as status
 from dated
 group by unit
 ;

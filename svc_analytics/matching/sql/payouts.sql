@@ -35,7 +35,7 @@ select
     id, name, line::varchar as lines, coin, amount, coalesce(fee, 0) as fee,
     if(coin = 'usd', amount, null) as usd, day, day >= $first and day < $behind as in_month
 from list
-where status is null or status = 'paid'
+where status = 'paid'
 ;
 -- many_keys: what names an arrival.
 select distinct id, slot, (place >= 100)::int as rank, key
