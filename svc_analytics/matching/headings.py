@@ -6,7 +6,7 @@ is not there, is asked for in words.
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.texts import single_line
 
 FILE = "match.toml"
 ORDERS, PAYOUTS, BOOKS = "orders", "payouts", "books"
@@ -46,7 +47,8 @@ _MEANINGS = {
     "credit": "a line's credit",
 }
 # What no column says, and how its texts are meant: these names are no headings.
-_SAID = {"coin": None, "decimal": (".", ","), "day_order": ("DMY", "MDY")}
+_SAID: dict[str, tuple[str, ...]]
+_SAID = {"coin": (), "decimal": (".", ","), "day_order": ("DMY", "MDY")}
 
 
 @dataclass(frozen=True)
@@ -83,111 +85,84 @@ def plain(text: str) -> str:
 
 def find_headings(kind: str, names: Sequence[str], lake: Path, list_name: str) -> Headings:
     """Tell which column is what, by `match.toml` of a lake first; ask for what is not there."""
-    own = _read_own(lake / FILE).get(kind, {})
-    words = dict(_words_of(kind) | {plain(k): v for k, v in own.get(WORDS, {}).items()})
-    said = {name: str(own[name]) for name in _SAID if name in own}
-    for name, value in said.items():
-        _check_said(lake, kind, name, value)
-    form = _form(kind, names)
-    said = {name: form[name] for name in _SAID if name in form} | said
-    columns = _by_table(kind, names) | _by_person(own, names, lake)
-    lacking = [role for role in _NEEDED[kind] if not columns.get(role) and role not in own]
-    if "coin" in said and "currency" in lacking:
-        lacking.remove("currency")
-    if kind == BOOKS and not columns.get("amount") and not columns.get("debit"):
-        lacking.append("debit")
-    unsure = {role: each for role, each in columns.items() if role not in _LISTS and len(each) > 1}
-    unsure = {role: each for role, each in unsure.items() if role not in own}
-    if lacking or unsure:
-        raise ConfigError(_question(kind, names, lacking, unsure, list_name))
-    return Headings(columns, words, said)
+    own, form = _read_own(lake / FILE).get(kind, {}), _form(kind, names)
+    groups = _table()[WORDS].get(kind, {})
+    words = {word: meaning for meaning, words in groups.items() for word in words}
+    words |= {plain(word): meaning for word, meaning in own.get(WORDS, {}).items()}
+    said = {name: str(each[name]) for each in (form, own) for name in _SAID if name in each}
+    typed = {role: _as_list(own[role]) for role in own if role in _MEANINGS}
+    if strange := [each for role in typed for each in typed[role] if each not in names]:
+        why = f"the list has no column {strange[0]!r:.60}; it has {_listed(names)}"
+        raise ConfigError(f"{lake / FILE}: {why}")
+    headings = Headings(_by_table(kind, names) | typed, words, said)
+    if asked := [*_questions(kind, headings, typed)]:
+        how = f"svc-analytics match {kind} FILE --init writes {FILE}, in which you say it"
+        raise ConfigError(f"{list_name}: {' '.join(asked)} It has {_listed(names)}. {how}")
+    return headings
 
 
-def _words_of(kind: str) -> dict[str, str]:
-    groups = _table()["words"].get(kind, {})
-    return {word: meaning for meaning, words in groups.items() for word in words}
-
-
-def _by_table(kind: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the columns by role, as the table of headings knows them."""
-    known = _known(names)
-    form = _form(kind, names)
-    here = {role: _in_order(form[role], known) for role in _MEANINGS if role in form}
-    is_known = "marks" in form
-    return {
-        role: each[:1] if is_known and role not in _LISTS else each for role, each in here.items()
-    }
+def _questions(kind: str, headings: Headings, typed: Collection[str]) -> Iterator[str]:
+    """Yield what is not known of the columns of a list, as questions."""
+    columns, needed = headings.columns, [*_NEEDED[kind]]
+    if "coin" in headings.said and "currency" in needed:
+        needed.remove("currency")
+    if kind == BOOKS and not columns.get("amount"):
+        needed.append("debit")
+    for role in needed:
+        if not columns.get(role) and role not in typed:
+            yield f"which column is {role} ({_MEANINGS[role]})?"
+    for role, each in columns.items():
+        if role not in _LISTS and len(each) > 1:
+            yield f"is {role} {' or '.join(each)}?"
 
 
 def _form(kind: str, names: Sequence[str]) -> dict[str, Any]:
     """Return the section of the table that a list is of: one with its marks, or the general."""
-    known = _known(names)
-    forms: list[dict[str, Any]] = [each for each in _table()["format"] if each["of"] == kind]
-    is_there = ({*map(plain, each["marks"])} <= known.keys() for each in forms)
-    return next(
-        (form for form, is_it in zip(forms, is_there, strict=True) if is_it), _table()[kind]
-    )
+    known, table = {*map(plain, names)}, _table()
+    forms = (each for each in table["format"] if each["of"] == kind)
+    return next((form for form in forms if known >= {*map(plain, form["marks"])}), table[kind])
 
 
-def _known(names: Sequence[str]) -> dict[str, str]:
-    """Return the headings by what the table calls them; of two alike, the first."""
-    return {plain(name): name for name in reversed(names)}
-
-
-def _in_order(headings: Sequence[str], known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(known[each] for each in map(plain, headings) if each in known)
-
-
-def _by_person(
-    own: Mapping[str, Any], names: Sequence[str], lake: Path
-) -> dict[str, tuple[str, ...]]:
+def _by_table(kind: str, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns by role, as the table of headings knows them."""
+    known, form = {plain(name): name for name in reversed(names)}, _form(kind, names)
     columns = {}
-    for role, value in own.items():
-        if role in _MEANINGS:
-            headings = (value,) if isinstance(value, str) else tuple(value)
-            for heading in headings:
-                if heading not in names:
-                    raise ConfigError(
-                        f"{lake / FILE}: {role} is {heading!r:.60}, and the list has no such "
-                        f"column; it has {_listed(names)}"
-                    )
-            columns[role] = headings
+    for role in (role for role in _MEANINGS if role in form):
+        here = tuple(known[each] for each in map(plain, form[role]) if each in known)
+        columns[role] = here[:1] if "marks" in form and role not in _LISTS else here
     return columns
 
 
-def _check_said(lake: Path, kind: str, name: str, value: str) -> None:
-    choices = _SAID[name]
-    if choices and value not in choices:
-        raise ConfigError(f"{lake / FILE}: {name} of [{kind}] is {' or '.join(choices)}")
+def _as_list(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _read_own(path: Path) -> dict[str, Any]:
+    """Read what a person says of lists; refuse what is no part of the file."""
     try:
         tables = tomllib.loads(path.read_text("utf-8-sig"))
+        for kind, own in tables.items():
+            _check(kind, own)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
-    for kind, own in tables.items():
-        known = (*_NEEDED.get(kind, ()), *_OTHERS.get(kind, ()), *_SAID, WORDS)
-        if kind not in KINDS or not isinstance(own, dict):
-            raise ConfigError(f"{path}: {kind} is no section of it: they are {', '.join(KINDS)}")
-        if strange := next((name for name in own if name not in known), None):
-            raise ConfigError(f"{path}: [{kind}] has no {strange}; it has {', '.join(known)}")
+        raise ConfigError(f"{path}: {error}") from error
     return tables
 
 
-def _question(
-    kind: str,
-    names: Sequence[str],
-    lacking: Sequence[str],
-    unsure: Mapping[str, Sequence[str]],
-    list_name: str,
-) -> str:
-    asked = [f"which column is {role} ({_MEANINGS[role]})?" for role in lacking]
-    asked += [f"is {role} {' or '.join(each)}?" for role, each in unsure.items()]
-    how = f"svc-analytics match {kind} FILE --init writes {FILE}, in which you say it"
-    return f"{list_name}: {' '.join(asked)} It has {_listed(names)}. {how}"
+def _check(kind: str, own: Any) -> None:
+    """Raise `ValueError` for a section that does not say what it can say."""
+    if kind not in KINDS or not isinstance(own, dict):
+        raise ValueError(f"{kind} is no section of it: they are {', '.join(KINDS)}")
+    known = (*_NEEDED[kind], *_OTHERS[kind], *_SAID, WORDS)
+    for name, value in own.items():
+        if name not in known:
+            raise ValueError(f"[{kind}] has no {name}; it has {', '.join(known)}")
+        texts = [*value.values()] if isinstance(value, dict) else _as_list(value or ())
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"{name} of [{kind}] is no text")
+        if _SAID.get(name) and value not in _SAID[name]:
+            raise ValueError(f"{name} of [{kind}] is {' or '.join(_SAID[name])}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -197,7 +172,7 @@ def _listed(names: Sequence[str]) -> str:
 def starter(kind: str, names: Sequence[str]) -> str:
     """Return a commented section of `match.toml` to begin with, from a list's own headings."""
     columns = _by_table(kind, names)
-    lines = [f"[{kind}]", f"# The columns of the list: {', '.join(names)}"]
+    lines = [f"[{kind}]", single_line(f"# The columns of the list: {', '.join(names)}")]
     for role in (*_NEEDED[kind], *_OTHERS[kind]):
         here = columns.get(role, ())
         if role in _LISTS:

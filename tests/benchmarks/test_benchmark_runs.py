@@ -9,6 +9,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.lake_months import read_verdicts
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import budget, growth_work as work
@@ -19,6 +20,7 @@ from tests.benchmarks.extract_benchmark import extract_all, fetch_all
 from tests.benchmarks.growth_benchmark import line
 from tests.benchmarks.growth_lakes import NEWEST, Shape, batches, make_lake, parts
 from tests.benchmarks.plain_script import download
+from tests.benchmarks.match_benchmark import make_orders, match_all
 from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle, sealed_beside
 from tests.benchmarks.receipts_work import is_proven, rows_of, verify_all, verify_plainly
 from tests.support.fake_service import CHECKOUT_KEY
@@ -185,3 +187,11 @@ def test_a_command_that_costs_a_third_more_than_in_the_last_release_is_over_its_
     ]
     assert over == ["sql"]
     assert budget.read_costs()["loops"].keys() == budget.COMMANDS.keys()
+
+
+def test_the_benchmark_matches_every_order(tmp_path):
+    """What it times is a whole match: each order with its payment, none left over."""
+    lake = Lakehouse(tmp_path / "lake")
+    make_lake(lake, Shape(COUNT, 1, 1))
+    both = match_all(lake, make_orders(lake, tmp_path / "orders.csv"))
+    assert sum(each["count"] for each in both.by.values()) == COUNT
