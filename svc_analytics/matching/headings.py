@@ -102,7 +102,7 @@ def find_headings(kind: str, names: Sequence[str], lake: Path, list_name: str) -
 
 
 def _questions(kind: str, headings: Headings, typed: Collection[str]) -> Iterator[str]:
-    """Yield what is not known of the columns of a list, as questions."""
+    """Yield a question for each column of a list that is not known, or may be two."""
     columns, needed = headings.columns, [*_NEEDED[kind]]
     if "coin" in headings.said and "currency" in needed:
         needed.remove("currency")

@@ -154,7 +154,7 @@ class ListValues:
             yield next(iter(named), None)
 
     def _statuses(self) -> Iterator[str | None]:
-        """Yield what each status says: all are paid where no column has one."""
+        """Yield the meaning of each status; all are paid where no column has one."""
         cancelled = self._cells("cancelled") or [None] * len(self.file.lines)
         unsaid = None if self.headings.of("status") else "paid"
         known: dict[str | None, str | None] = {None: unsaid}

@@ -62,7 +62,7 @@ _OURS = (
 _SUMMARY = pa.schema(
     [(name, pa.string()) for name in ("code", "meaning")]
     + [("count", pa.int64()), ("currency", pa.string())]
-    + [(name, MONEY) for name in ("theirs", "ours", "difference")]
+    + [(name, MONEY) for name in ("theirs", "ours", "difference", "ours_usd")]
 )
 Sums = dict[str, Decimal]
 
@@ -123,7 +123,9 @@ class Match(Displayable):
     def _summed(self, side: str, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
         there = self.table.filter(pc.is_valid(self.table[f"{side}_currency"]))
         groups = there.group_by([*keys, f"{side}_currency"])
-        rows: list[dict[str, Any]] = groups.aggregate([(f"{side}_amount", "sum")]).to_pylist()
+        sums = [(f"{side}_amount", "sum"), ("ours_usd", "sum"), ("ours_usd", "count")]
+        sums.append((f"{side}_amount", "count"))
+        rows: list[dict[str, Any]] = groups.aggregate(sums).to_pylist()
         return sorted(rows, key=lambda row: str(row[f"{side}_currency"]))
 
     def total(self, side: str) -> Sums:
@@ -133,11 +135,17 @@ class Match(Displayable):
     @cached_property
     def _summary(self) -> pa.Table:
         rows = []
+        usd = {
+            (row["code"], row["ours_currency"]): row["ours_usd_sum"]
+            for row in self._summed("ours", ["code"])
+            if row["ours_usd_count"] == row["ours_amount_count"]  # else it is unknown
+        }
         for code, each in self.by.items():
             for place, coin in enumerate(sorted({*each["theirs"], *each["ours"]}) or [None]):
                 theirs, ours = (each[side].get(coin, Decimal(0)) for side in ("theirs", "ours"))
                 row = {"code": code, "meaning": str(Message(_MEANING[code])), "currency": coin}
                 row |= {"theirs": theirs, "ours": ours, "difference": theirs - ours}
+                row["ours_usd"] = usd.get((code, coin))
                 rows.append(row if place else row | {"count": each["count"]})
         return pa.Table.from_pylist(rows, _SUMMARY)
 

@@ -78,9 +78,13 @@ def write_orders(lake: Lakehouse, path: Path) -> None:
     query = """
         select
             reference_id, paid_on,
-            if(payment_id in (select payment_id from refunds), 'refunded', 'paid') as status,
+            case returned when charged_amount then 'refunded' else
+                if(returned > 0, 'partially refunded', 'paid') end as status,
             currency, amount
         from payments
+        left join (
+            select payment_id, sum(amount) as returned from refunds group by payment_id
+        ) using (payment_id)
         where month = '2026-10'
         order by all
     """
