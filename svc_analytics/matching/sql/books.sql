@@ -1,18 +1,25 @@
--- one: an entry of ours, by the debits and credits of its accounts.
+-- one: an entry of ours: the sum of its debits, its lines, and what each account has of it.
 with accounts as (
-    select id, $currency as coin, day, account, sum(amount) as amount
+    select id, account, sum(amount) as amount
     from entry_lines
     group by all
     having sum(amount) <> 0
+),
+
+nets as (
+    select id, list(account order by account) as accounts, list(amount order by account) as nets
+    from accounts
+    group by id
 )
 
 select
-    id, id as name, null::varchar as lines, coin, day, true as in_month,
-    sum(greatest(accounts.amount, 0))::decimal(38, 18) as amount,
-    (sum(greatest(accounts.amount, 0)) filter (coin = 'usd'))::decimal(38, 18) as usd,
-    list(account order by account) as accounts, list(accounts.amount order by account) as amounts
-from accounts
-group by id, coin, day
+    id, id as name, null::varchar as lines, $currency as coin, day, true as in_month,
+    sum(greatest(amount, 0))::decimal(38, 18) as amount,
+    (sum(greatest(amount, 0)) filter ($currency = 'usd'))::decimal(38, 18) as usd,
+    list(amount order by amount) as parts, any_value(accounts) as accounts, any_value(nets) as nets
+from entry_lines
+left join nets using (id)
+group by id, day
 ;
 -- one_keys: an entry is known by its id alone.
 select id, 'entry' as slot, 1 as rank, id as key from one
@@ -43,26 +50,27 @@ join filled as h on h.row = f.head
 left join (select distinct account from entry_lines) as o
     on f.account = o.account or starts_with(f.account, o.account || ' ')
 ;
--- many: an entry of theirs, by the debits and credits of its accounts.
+-- many: an entry of theirs, in the same way.
 with accounts as (
-    select id, name, day, account, sum(amount) as amount, any_value(coin) as coin
-    from parents
-    group by id, name, day, account
-    having sum(amount) <> 0
+    select id, account, sum(amount) as amount from parents group by all having sum(amount) <> 0
 ),
 
-heads as (
-    select id, string_agg(line::varchar, ', ' order by line) as lines from parents group by id
+nets as (
+    select id, list(account order by account) as accounts, list(amount order by account) as nets
+    from accounts
+    group by id
 )
 
 select
-    id, lines, name, any_value(coin) as coin, day, day >= $first and day < $behind as in_month,
-    sum(greatest(accounts.amount, 0))::decimal(38, 18) as amount,
-    (sum(greatest(accounts.amount, 0)) filter (accounts.coin = 'usd'))::decimal(38, 18) as usd,
-    list(account order by account) as accounts, list(accounts.amount order by account) as amounts
-from accounts
-join heads using (id)
-group by id, lines, name, day
+    id, name, string_agg(line::varchar, ', ' order by line) as lines, any_value(coin) as coin, day,
+    day >= $first and day < $behind as in_month,
+    sum(greatest(amount, 0))::decimal(38, 18) as amount,
+    (sum(greatest(amount, 0)) filter (coin = 'usd'))::decimal(38, 18) as usd,
+    list(amount order by amount) as parts, any_value(accounts) as accounts, any_value(nets) as nets
+from parents
+left join nets using (id)
+where amount <> 0
+group by id, name, day
 ;
 -- many_keys: what names an entry of theirs: its own cell, or a text that our id stands in.
 select distinct p.id, slot, (place >= 100)::int as rank, key
@@ -80,9 +88,10 @@ select id from one
 with facts as (
     select
         o.id, count(m.id) as entries, count(m.id) filter (where m.in_month) as inside,
-        bool_or(m.amounts = list_transform(o.amounts, lambda each: 2 * each)) as is_double,
+        bool_or(m.nets = list_transform(o.nets, lambda each: 2 * each)) as is_double,
         bool_or(m.coin = o.coin and m.day = o.day) as is_alike,
-        any_value(m.accounts = o.accounts) as has_accounts, any_value(m.amounts) as amounts_there
+        any_value(m.accounts = o.accounts) as has_accounts, any_value(m.nets) as nets_there,
+        any_value(m.parts = o.parts) as has_parts, any_value(m.amount) - any_value(o.amount) as over
     from one as o
     left join placed as p on p.one_id = o.id
     left join many as m on m.id = p.id
@@ -97,10 +106,10 @@ select
         when inside = 0 then 'other_period'
         when entries > 1 or is_double then 'entry_doubled'
         when not is_alike then 'entry_edited'
-        when has_accounts and amounts = amounts_there then 'agreed'
-        when list_sort(amounts) = list_sort(amounts_there) then 'other_account'
-        when has_accounts and list_bool_and(list_transform(
-            list_zip(amounts, amounts_there), lambda each: abs(each[1] - each[2]) <= $within
+        when has_accounts and nets = nets_there and over = 0 then 'agreed'
+        when has_parts then 'other_account'
+        when has_accounts and abs(over) <= $within and list_bool_and(list_transform(
+            list_zip(nets, nets_there), lambda each: abs(each[1] - each[2]) <= $within
         )) then 'within'
         else 'entry_edited'
     end as code,
