@@ -5,22 +5,47 @@ select
 from one_keys as o
 join many_keys as m using (key)
 ;
+-- keyed: what has a key of a kind that is in use: it is known by it, or not at all.
+select id from one_keys where slot in (select one_slot from matches)
+union
+select id from many_keys where slot in (select many_slot from matches) and key is not null
+;
+-- loose_ones: what has no match by key, and may be known by its amount.
+select *, id in (from keyed) as is_keyed
+from one_worths
+where id not in (select one_id from matches)
+;
+-- loose_many: the same of the other side.
+select *, id in (from keyed) as is_keyed
+from many_worths
+where id not in (select many_id from matches)
+;
+-- crowds: amounts that so many have on both sides that nothing could be unique.
+select coin, amount, o.first as one_id, m.first as many_id
+from (
+    select coin, amount, count(*) as size, min(id) as first from loose_ones group by coin, amount
+) as o
+join (
+    select coin, amount, count(*) as size, min(id) as first
+    from loose_many
+    where not is_keyed or exists (from loose_ones where not is_keyed)
+    group by coin, amount
+) as m using (coin, amount)
+where o.size * m.size > 10000
+;
 -- loose: what is unique by coin, amount and day, where not both sides have a key of a kind in use.
-with keyed as (
-    select id from one_keys where slot in (select one_slot from matches)
-    union
-    select id from many_keys where slot in (select many_slot from matches) and key is not null
-)
-
 select distinct o.id as one_id, m.id as many_id
-from one_worths as o
-join many_worths as m using (coin, amount)
+from loose_ones as o
+join loose_many as m using (coin, amount)
+left join crowds as c using (coin, amount)
 where
-    o.id not in (select one_id from matches)
-    and m.id not in (select many_id from matches)
-    and (o.id not in (from keyed) or m.id not in (from keyed))
+    (c.coin is null or o.id = c.one_id or m.id = c.many_id)
+    and not (o.is_keyed and m.is_keyed)
     and (o.in_month or m.in_month)
-    and coalesce(abs(date_diff('day', o.day, m.day)) <= $window, o.in_month and m.in_month)
+    and (
+        c.coin is not null
+        or coalesce(abs(date_diff('day', o.day, m.day)) <= $window, o.in_month and m.in_month)
+    )
 ;
 -- pairs: which of the many belongs to which one; what could be two things is ambiguous.
 with strongest as (
