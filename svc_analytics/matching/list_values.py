@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -63,11 +63,11 @@ class ListValues:
         columns: dict[str, Any] = {"row": pa.array(range(count), pa.int64())}
         columns["line"] = pa.array(self.file.lines, pa.int64())
         columns["day"] = pa.array(self.days, pa.date32())
-        amounts = {role: self._amounts(role) for role in numbers}
-        columns["coin"] = pa.array(self._coins(amounts["amount"]), pa.string())
-        for role, read in amounts.items():
-            values = [amount for amount, _ in read] or [None] * count
-            columns[role] = pa.array(values, MONEY)
+        for role in numbers:
+            amounts, units = self._amounts(role)
+            columns[role] = pa.array(amounts or [None] * count, pa.string()).cast(MONEY)
+            if role == "amount":
+                columns["coin"] = pa.array(self._coins(units), pa.string())
         columns["status"] = pa.array(self._statuses(), pa.string())
         for role in ("account", "text"):
             columns[role] = pa.array(self._texts(role), pa.string())
@@ -131,24 +131,27 @@ class ListValues:
 
     # ---------- amounts
 
-    def _amounts(self, role: str) -> list[tuple[Decimal | None, str]]:
-        """Return each amount of a column, and the currency that its cell names."""
-        cells = self._cells(role)
+    def _amounts(self, role: str) -> tuple[list[str | None], dict[int, str]]:
+        """Return each amount of a column as plain text, and by row the currency that it names."""
+        cells, units = self._cells(role), dict[int, str]()
         point = self.headings.said.get("decimal") or _decimal_point(cells)
-        read: list[tuple[Decimal | None, str]] = []
+        amounts: list[str | None] = []
         for row, cell in enumerate(cells):
             try:
-                read.append(_amount(cell, point))
+                amount, unit = _amount(cell, point)
             except (_Unread, DataError, InvalidOperation) as error:
                 raise self._refused(row, error) from error
-        return read
+            amounts.append(amount)
+            if unit:
+                units[row] = unit
+        return amounts, units
 
-    def _coins(self, amounts: Sequence[tuple[Decimal | None, str]]) -> Iterator[str | None]:
+    def _coins(self, units: Mapping[int, str]) -> Iterator[str | None]:
         """Yield the coin of each row: that of its cell must be that of its column."""
         cells = self._texts("currency")
         said = self.headings.said.get("coin", "").casefold()
         for row, cell in enumerate(cells):
-            named = {(cell or "").casefold(), amounts[row][1] if amounts else "", said} - {""}
+            named = {(cell or "").casefold(), units.get(row, ""), said} - {""}
             if len(named) > 1:
                 raise self._refused(row, f"an amount in {' and '.join(sorted(named))}")
             yield next(iter(named), None)
@@ -205,12 +208,12 @@ def _text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _amount(cell: Any, point: str) -> tuple[Decimal | None, str]:
+def _amount(cell: Any, point: str) -> tuple[str | None, str]:
     """Return the amount of a cell, exactly, and the currency that it names."""
     if isinstance(cell, str):
         text = cell.strip()
         if _SAFE.fullmatch(text) and point == ".":
-            return parse_amount(text), ""
+            return _exact(text), ""
         return _worded(text.translate(_OTHER_DIGITS), point) if text else (None, "")
     if cell is None or cell != cell:
         return None, ""
@@ -218,18 +221,24 @@ def _amount(cell: Any, point: str) -> tuple[Decimal | None, str]:
         raise _Unread(f"{cell!r:.40} is no amount")
     if isinstance(cell, float):
         return _of_float(cell), ""
-    return parse_amount(format(Decimal(cell), "f")), ""
+    return _exact(format(Decimal(cell), "f")), ""
 
 
-def _of_float(cell: float) -> Decimal:
+def _exact(text: str) -> str:
+    """Return a plain amount, or refuse one that cannot be held exactly."""
+    parse_amount(text)
+    return text
+
+
+def _of_float(cell: float) -> str:
     """Return a number of a spreadsheet by its shortest text; refuse more digits than it holds."""
     exact = Decimal(repr(cell))
     if len(exact.normalize().as_tuple().digits) > _MOST_DIGITS:
         raise _Unread(f"{cell!r} has more digits than a number of a spreadsheet holds: as text")
-    return parse_amount(format(exact, "f"))
+    return _exact(format(exact, "f"))
 
 
-def _worded(text: str, point: str) -> tuple[Decimal, str]:
+def _worded(text: str, point: str) -> tuple[str, str]:
     match = _WORDED.fullmatch(text)
     if not match:
         raise _Unread(f"{text!r:.40} is no amount")
@@ -237,7 +246,7 @@ def _worded(text: str, point: str) -> tuple[Decimal, str]:
     if len(units - {""}) > 1:
         raise _Unread(f"{text!r:.40} names two currencies")
     number = match["number"].replace(" ", "").replace("'", "").removeprefix("+")
-    return parse_amount(_plain_number(number, point)), next(iter(units - {""}), "")
+    return _exact(_plain_number(number, point)), next(iter(units - {""}), "")
 
 
 def _plain_number(number: str, point: str) -> str:
