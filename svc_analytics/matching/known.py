@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.typed_files import append_row, read_rows
+from svc_analytics.lake.typed_files import append_rows, read_rows
 from svc_analytics.storage import Storage
 
 FILE = "matches.csv"
@@ -32,7 +32,7 @@ def add_known(storage: Storage, known: Known, at: int) -> None:
     for name in ("reason", "by"):
         if not getattr(known, name).strip():
             raise ConfigError(f"there is no {name}: a row is known by a sentence and a name")
-    append_row(storage, FILE, _COLUMNS, vars(known) | {"at": format_instant(at)})
+    append_rows(storage, FILE, _COLUMNS, [vars(known) | {"at": format_instant(at)}])
 
 
 def read_known(folder: Path, kind: str) -> Mapping[tuple[str, str], str]:

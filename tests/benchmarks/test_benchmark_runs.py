@@ -19,8 +19,8 @@ from tests.benchmarks.children import environment
 from tests.benchmarks.extract_benchmark import extract_all, fetch_all
 from tests.benchmarks.growth_benchmark import line
 from tests.benchmarks.growth_lakes import NEWEST, Shape, batches, make_lake, parts
-from tests.benchmarks.plain_script import download
 from tests.benchmarks.match_benchmark import make_orders, match_all
+from tests.benchmarks.plain_script import download
 from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle, sealed_beside
 from tests.benchmarks.receipts_work import is_proven, rows_of, verify_all, verify_plainly
 from tests.support.fake_service import CHECKOUT_KEY

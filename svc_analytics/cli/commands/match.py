@@ -7,7 +7,7 @@ import click
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.presets import PRESETS
-from svc_analytics.cli import options
+from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json, to_safe_csv
@@ -21,7 +21,7 @@ from svc_analytics.matching.matcher import WINDOW
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("file", metavar="FILE")
-@options.month_option
+@shared_options.month_option
 @click.option(
     "--within",
     metavar="AMOUNT",
@@ -29,7 +29,7 @@ from svc_analytics.matching.matcher import WINDOW
     show_default=True,
     help="Take amounts that differ by so much for equal; they have a line of their own.",
 )
-@options.number_option(
+@shared_options.number_option(
     "--window", WINDOW, "Days between two things that only coin and amount name.", least=0
 )
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="The ledger, with books.")
@@ -47,9 +47,11 @@ from svc_analytics.matching.matcher import WINDOW
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print each row as CSV.")
 @click.option("--out", metavar="DIR", help="Write the match into this folder too, as evidence.")
-@options.format_option("Forms to write into --out: csv, parquet; with commas between.", "csv")
-@options.zone_options
-@options.shared_options
+@shared_options.format_option(
+    "Forms to write into --out: csv, parquet; with commas between.", "csv"
+)
+@shared_options.zone_options
+@shared_options.shared_options
 def match(
     *,
     kind: str,
@@ -73,8 +75,8 @@ def match(
     ledger's own export); FILE is CSV, XLSX or Parquet. What agrees is counted, and what
     differs has a line for each way in which it does; nothing is left over.
     """
-    options.check_one_form(as_csv=as_csv, as_json=as_json)
-    lake = options.open_lake(data_dir)
+    shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
+    lake = shared_options.open_lake(data_dir)
     if is_init:
         path = _begin(lake, kind, file)
         click.echo(to_json({"match": path}) if as_json else f"{path} is written: edit [{kind}]")
