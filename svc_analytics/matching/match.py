@@ -53,7 +53,6 @@ MEANINGS = (
     "match.other_account",
 )
 _MEANING = {code.partition(".")[2]: code for code in MEANINGS}
-_ORDER = [*_MEANING]
 _OURS = (
     {"charged_amount", "net_amount"},
     {"debited_amount", "fee_amount"},
@@ -118,7 +117,7 @@ class Match(Displayable):
         for side in ("theirs", "ours"):
             for row in self._summed(side, ["code"]):
                 by[row["code"]][side][row[f"{side}_currency"]] = row[f"{side}_amount_sum"]
-        return {code: by[code] for code in _ORDER if code in by}
+        return {code: by[code] for code in _MEANING if code in by}
 
     def _summed(self, side: str, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
         there = self.table.filter(pc.is_valid(self.table[f"{side}_currency"]))

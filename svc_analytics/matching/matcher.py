@@ -28,7 +28,7 @@ ONE, MANY = "one", "many"
 WINDOW = 3  # days between the two sides of what is known by its amount alone
 _THEIRS = {ORDERS: ONE, PAYOUTS: MANY, BOOKS: MANY}
 _REST = {ORDERS: "no_order", PAYOUTS: "not_sent", BOOKS: "entry_foreign"}  # of the many alone
-_STREAM = {ORDERS: "payments", PAYOUTS: "payout_records"}
+_STREAMS = {ORDERS: ("payments", "payout_records"), PAYOUTS: ("payout_records",)}
 _SOURCES = {ORDERS: "payments payout_records stg_spans", PAYOUTS: "payout_records stg_spans"}
 _BEHIND_PAIRS = ("due", "verdicts")
 
@@ -84,15 +84,14 @@ def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Ma
 
 def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:
     """Yield a note where the month was not read whole; refuse one that was not read at all."""
-    stream = _STREAM.get(asked.kind)
-    if stream is None:
-        return
-    label, coverage = asked.period.folder, warehouse.coverage()[stream]
-    missing = gaps(coverage, asked.period.start, asked.period.end)
-    if missing == ((asked.period.start, asked.period.end),):
-        raise ConfigError(f"{stream} of {label} were not read: run svc-analytics extract")
-    if missing:
-        yield f"{stream} of {label} were not read whole: what seems to be missing may be there"
+    label, period, coverage = asked.period.folder, asked.period, warehouse.coverage()
+    for place, stream in enumerate(_STREAMS.get(asked.kind, ())):
+        missing = gaps(coverage[stream], period.start, period.end)
+        if missing == ((period.start, period.end),) and not place:
+            raise ConfigError(f"{stream} of {label} were not read: run svc-analytics extract")
+        if missing:
+            what = "what was refunded is not known" if place else "what seems to lack may be there"
+            yield f"{stream} of {label} were not read whole: {what}"
 
 
 def _matched(warehouse: Warehouse, asked: Asked, tables: Mapping[str, pa.Table]) -> pa.Table:

@@ -5,13 +5,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR
 from tests.support.seeded_shops import MONTH, payment_of, record_of, write_lake
 
 HEAD = "Order ID,Date,Status,Currency,Total"
+ARRIVED = {"Date": ["2026-10-05"], "Coin": ["usdt"], "Amount": ["1"], "Reference": ["x"]}
 
 
 def paid(name: str | None, coin: str, amount: str, **more: Any) -> dict[str, Any]:
@@ -30,7 +33,9 @@ def back(parent: dict[str, Any], amount: str) -> dict[str, Any]:
 @pytest.fixture
 def match(tmp_path: Path):
     def match(payments, rows, refunds=(), head=HEAD, **how) -> svc.Match:
-        lake = write_lake(tmp_path / "lake", list(payments), list(refunds))
+        lake = svc.open_lake(tmp_path / "lake")
+        if payments is not None:
+            write_lake(lake.path, list(payments), list(refunds))
         path = tmp_path / "orders.csv"
         path.write_text("\n".join([head, *rows]))
         return svc.match(lake, "orders", path, **{"month": "2026-10"} | how)
@@ -120,3 +125,16 @@ def test_a_month_of_another_calendar_and_zone_is_cut_by_its_own_days(match):
         "agreed": 1,
         "no_order": 1,
     }
+
+
+def test_what_was_not_read_is_said_and_not_taken_for_nothing(match, tmp_path):
+    """Without payout records no refund is known, and no payout can be matched."""
+    payments, row = [paid("A-1", "usdt", "10")], "A-1,2026-10-05,paid,USDT,10"
+    write_lake(tmp_path / "lake", payments, [], streams=["payments"])
+    both = match(None, [row])
+    assert counts(both) == {"agreed": 1}
+    assert both.notes == (
+        "payout_records of 2026-10 were not read whole: what was refunded is not known",
+    )
+    with pytest.raises(ConfigError, match="payout_records of 2026-10 were not read: run"):
+        svc.match(both.lake, "payouts", pd.DataFrame(ARRIVED), month="2026-10")

@@ -238,12 +238,20 @@ def record_of(rng: random.Random, kind: str, coin: str, amount: Decimal, at: int
     }
 
 
-def write_lake(folder: Path, payments: list[Record], records: list[Record]) -> Lakehouse:
-    """Write a lake that was read whole."""
+def write_lake(
+    folder: Path,
+    payments: list[Record],
+    records: list[Record],
+    streams: Iterable[str] = tuple(STREAMS),
+) -> Lakehouse:
+    """Write a lake of which these streams were read whole."""
     lake = Lakehouse(folder)
     with open_writer(lake, MERCHANT, NOW) as writer:
         writer.begin_run(watermark=NOW - MINUTE, is_open_ended=True, lookback=0, judged_at=NOW)
-        for stream, rows in zip(STREAMS.values(), (payments, records), strict=True):
+        for name, rows in zip(STREAMS, (payments, records), strict=True):
+            if name not in streams:
+                continue
+            stream = STREAMS[name]
             buffer = writer.buffer(stream)
             buffer.add(pa.Table.from_pylist(rows, schema=stream.record_schema), [])
             buffer.cover((BEGINNING, NOW))
