@@ -81,6 +81,7 @@ class Match(Displayable):
     seal: str | None  # of the month, None where it has none
     file: str  # the name of their list
     file_digest: str
+    columns: Mapping[str, Sequence[str]]  # of their list, by what they hold
     notes: tuple[str, ...] = ()
 
     @property
@@ -209,7 +210,9 @@ class Match(Displayable):
 
     def _document(self, folder: Path) -> str:
         files = {path.name: hash_file(path) for path in sorted(folder.iterdir())}
-        said = {"zone": str(self.asked.period.zone), "calendar": self.asked.period.calendar}
+        period = self.asked.period
+        said: dict[str, Any] = {"preset": self.asked.preset, "columns": self.columns}
+        said |= {"zone": str(period.zone), "calendar": period.calendar}
         document = self.to_json() | said | {"tool_version": tool_version(), "files": files}
         keys = [_identity(row) for row in self._open.to_pylist()]
         return json.dumps(document | {"open_rows": keys}, ensure_ascii=False, indent=1) + "\n"
@@ -239,17 +242,12 @@ class Match(Displayable):
             "match.title", kind=translated(self.asked.kind.capitalize()), month=period.folder
         )
         lines = [Message("match.list", name=self.file, digest=self.file_digest[:12])]
-        lines += (
-            [Message("match.sealed", month=period.folder, seal=self.seal[:12])] if self.seal else []
-        )
-        lines += [] if self.seal else [Message("match.not_sealed", month=period.folder)]
+        code = "match.sealed" if self.seal else "match.not_sealed"
+        lines.append(Message(code, month=period.folder, seal=(self.seal or "")[:12]))
         if self.asked.within:
             lines.append(Message("match.tolerance", amount=format_amount(self.asked.within)))
-        tables = [
-            display_table(
-                self._summary.drop_columns(["code"]), "by what it is", why="counted above"
-            )
-        ]
+        summary = self._summary.drop_columns(["code"])
+        tables = [display_table(summary, "by what it is", why="counted above")]
         if self._open.num_rows:
             shown = ["code", "theirs_key", "ours_key", "theirs_amount", "theirs_currency"]
             shown += ["ours_amount", "ours_currency", "lines"]
@@ -315,9 +313,10 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
         raise ConfigError('give the month, such as month="2026-10"')
     period = parse_period(options["month"], now(), options["zone"], options["calendar"])
     within = _tolerance(str(options["within"]))
-    asked = Asked(kind, period, within, options["window"])
+    check("window", options["window"], int, "a whole number of days")
+    asked = Asked(kind, period, within, options["window"], preset=options["preset"])
     theirs = read_list(source)
-    tables = list_tables(lake, theirs, asked)
+    columns, tables = list_tables(lake, theirs, asked)
     if kind == BOOKS:
         at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
         asked, entries = entry_tables(lake, asked, options["month"], at, options["preset"])
@@ -328,7 +327,7 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     rows = with_known(answer.rows, read_known(lake.path, kind))
     sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
     seal = seals.read_manifest(sealed[-1])["seal"] if sealed else None
-    return Match(asked, rows, lake, seal, theirs.name, theirs.digest, answer.notes)
+    return Match(asked, rows, lake, seal, theirs.name, theirs.digest, columns, answer.notes)
 
 
 def _tolerance(text: str) -> Decimal:
@@ -341,8 +340,10 @@ def _tolerance(text: str) -> Decimal:
     return within
 
 
-def list_tables(lake: Lake, theirs: ListFile, asked: Asked) -> dict[str, pa.Table]:
-    """Return the rows and keys of a list; refuse one of another month, and our own."""
+def list_tables(
+    lake: Lake, theirs: ListFile, asked: Asked
+) -> tuple[Mapping[str, Sequence[str]], dict[str, pa.Table]]:
+    """Return the columns of a list, its rows and keys; refuse another month, and our own."""
     if not theirs.lines:
         raise ConfigError(f"{theirs.name} is empty")
     if any(ours <= {*theirs.headings} for ours in _OURS):
@@ -354,4 +355,5 @@ def list_tables(lake: Lake, theirs: ListFile, asked: Asked) -> dict[str, pa.Tabl
     if days and not any(first <= day < behind for day in days):
         span = f"{min(days)} to {max(days)}"
         raise ConfigError(f"{theirs.name} has no row of {asked.period.folder}: it is of {span}")
-    return {"given_list": values.table(), "given_list_keys": values.keys()}
+    columns = {role: each for role, each in headings.columns.items() if each}
+    return columns, {"given_list": values.table(), "given_list_keys": values.keys()}

@@ -42,6 +42,7 @@ class Asked:
     within: Decimal = Decimal(0)
     window: int = WINDOW
     currency: str = "usd"  # of the books
+    preset: str | None = None  # the ledger that they are for
 
     def values(self) -> dict[str, Any]:
         """Return the values of the queries, by name."""

@@ -111,6 +111,7 @@ def test_a_match_that_was_saved_tells_what_was_settled_since(shop, run):
     run("match", "orders", "orders.csv", *MONTH, "--out", "m")
     saved = json.loads(Path("m/match.json").read_text())
     assert saved["files"]["rows.csv"] == sha256(Path("m/rows.csv").read_bytes()).hexdigest()
+    assert saved["columns"]["key"] == ["Order ID"] and saved["zone"] == "UTC"
     _, key, _ = next(row for row in saved["open_rows"] if row[0] == "no_payment")
     say = ("--known", key, "paid in cash", "Ana")
     done = run("match", "orders", "orders.csv", *MONTH, *say, "--out", "m", "--csv")
