@@ -281,6 +281,7 @@ def test_records_that_are_looked_at_stay_when_a_close_ends(october):
     assert october.records.table.content["rows"] == rows != []
     october.choose(next(label for label in october.months.tiles if label != "2026-10"))
     assert not october.records.table.content.get("rows")
+    october.choose("2026-10")
 
 
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
