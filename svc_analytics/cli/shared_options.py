@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from getpass import getuser
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -306,3 +307,11 @@ def open_each(data_dirs: Sequence[str], engine: EngineSetting = HERE) -> tuple[L
     if len(data_dirs) > 1:
         return open_together(data_dirs, engine).lakes
     return (open_lake(next(iter(data_dirs), None), engine),)
+
+
+def account_name() -> str:
+    """Return the name of whoever runs the command."""
+    try:
+        return getuser()
+    except (OSError, KeyError) as error:  # an account without a name, as in a container
+        raise ConfigError("this account has no name: say who says it, with --by NAME") from error

@@ -113,7 +113,8 @@ def test_a_match_that_was_saved_tells_what_was_settled_since(shop, run):
     assert saved["files"]["rows.csv"] == sha256(Path("m/rows.csv").read_bytes()).hexdigest()
     assert saved["columns"]["key"] == ["Order ID"] and saved["zone"] == "UTC"
     _, key, _ = next(row for row in saved["open_rows"] if row[0] == "no_payment")
-    say = ("--known", key, "paid in cash", "Ana")
+    say = ("--known", key, "--reason", "paid in cash", "--by", "Ana")
     done = run("match", "orders", "orders.csv", *MONTH, *say, "--out", "m", "--csv")
     assert "1 settled, 0 new" in done.err and "paid in cash (Ana, " in done.out
-    assert run("match", "orders", "orders.csv", *MONTH, "--known", "nobody", "why", "me").code == 2
+    nobody = ("--known", "nobody", "--reason", "why", "--by", "me")
+    assert run("match", "orders", "orders.csv", *MONTH, *nobody).code == 2

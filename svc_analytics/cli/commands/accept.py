@@ -3,14 +3,13 @@
 import re
 import sys
 from datetime import date
-from getpass import getuser
 from itertools import groupby
 from typing import Any
 
 import click
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.shared_options import open_lake, shared_options, zone_option
+from svc_analytics.cli.shared_options import account_name, open_lake, shared_options, zone_option
 from svc_analytics.closing.acceptances import Finding, acknowledge, find, find_all
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
@@ -126,7 +125,7 @@ def accept(
     """
     if (record is None) != is_all:
         raise ConfigError("name the RECORD, or give --all for all that the rule finds")
-    lake, name = open_lake(data_dir), _account() if by is None else by
+    lake, name = open_lake(data_dir), account_name() if by is None else by
     findings = find(lake, rule, record) if record else find_all(lake, rule)
     new = [each for each in findings if not each.accepted]
     _announce(new, is_agreed=is_agreed)
@@ -155,14 +154,6 @@ def _announce(findings: list[Finding], *, is_agreed: bool) -> None:
     if not click.confirm(asked, err=True):
         echo_note("nothing was accepted", "not_accepted")
         raise SystemExit(1)
-
-
-def _account() -> str:
-    """Return the name of whoever runs the command."""
-    try:
-        return getuser()
-    except (OSError, KeyError) as error:  # an account without a name, as in a container
-        raise ConfigError("this account has no name: say who accepts it, with --by NAME") from error
 
 
 def _finding_object(finding: Finding) -> dict[str, Any]:

@@ -41,10 +41,11 @@ from svc_analytics.matching.matcher import WINDOW
 )
 @click.option(
     "--known",
-    nargs=3,
-    metavar="KEY REASON NAME",
-    help="Write a sentence and who says it beside the open row of this key: it is known then.",
+    metavar="KEY",
+    help="Write a --reason beside the open row of this key: from then on it is known.",
 )
+@click.option("--reason", help="Why the row of --known is as it is.")
+@click.option("--by", help="Who says so.  [default: your account]")
 @click.option("--csv", "as_csv", is_flag=True, help="Print each row as CSV.")
 @click.option("--out", metavar="DIR", help="Write the match into this folder too, as evidence.")
 @shared_options.format_option(
@@ -61,7 +62,9 @@ def match(
     window: int,
     preset: str | None,
     is_init: bool,
-    known: tuple[str, str, str] | None,
+    known: str | None,
+    reason: str | None,
+    by: str | None,
     as_csv: bool,
     out: str | None,
     formats: tuple[str, ...],
@@ -76,6 +79,8 @@ def match(
     differs has a line for each way in which it does; nothing is left over.
     """
     shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
+    if (reason or by) and not known:
+        raise ConfigError("--reason and --by are of a row: name it by --known KEY")
     lake = shared_options.open_lake(data_dir)
     if is_init:
         path = _begin(lake, kind, file)
@@ -86,7 +91,7 @@ def match(
     how = {"within": within, "window": window, "preset": preset}
     both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
     if known:
-        both.know(*known)
+        both.know(known, reason or "", shared_options.account_name() if by is None else by)
         both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
     if out:
         _save(both, out, formats)
