@@ -75,7 +75,7 @@ def test_a_librarys_warning_is_one_line(desk):
 @pytest.mark.thorough
 def test_a_limit_of_open_files_is_told_with_the_next_step(desk):
     desk.extract()
-    command = f"ulimit -n 24; exec {sys.executable} -m svc_analytics check --data-dir data"
+    command = f"ulimit -n 12; exec {sys.executable} -m svc_analytics check --data-dir data"
     words = ["bash", "-c", command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr.count("\n") == 1

@@ -81,7 +81,7 @@ def test_a_changed_amount_waits_for_a_person(closer):
     waiting = closer.close()
     assert (waiting.state, waiting.seal, waiting.version) == ("provisional", None, 2)
     assert read_manifest(waiting.folder)["version"] == 2
-    assert "record_was_not_restated" in waiting.reasons[0].text
+    assert "changed in money or identity" in waiting.reasons[0].text
     closer.accept("record_was_not_restated", record["id"])
     restated = closer.close()
     rows = table(restated.folder, "restatement")
