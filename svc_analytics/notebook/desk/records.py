@@ -44,8 +44,10 @@ from svc_analytics.statements.explain import (
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import (
     Figure,
+    as_moved,
     find_figure,
     label_of,
+    moved_table,
     read_figures,
     select_one,
     stated_figures,
@@ -84,12 +86,12 @@ class Wanted:
     narrowed: str = "true"  # a condition of SQL on its records
     title: str = ""  # of what time it is, and of what else
     is_known: bool = True  # whether the statement states it
-    is_signed: bool = False  # whether what leaves the wallet has a minus, as on the face
+    is_signed: bool = True  # whether what leaves the wallet has a minus: all but ratios' parts
 
     @property
     def is_negated(self) -> bool:
         """Whether it stands there with the other sign than in files and in SQL."""
-        return self.is_signed and find_figure(self.figure).sign == "out"
+        return self.is_signed and as_moved(self.figure, Decimal(1)) < 0
 
 
 @dataclass(frozen=True)
@@ -286,7 +288,7 @@ def _part_in_usd(row: Mapping[str, Any], usd: str, name: str, sign: int) -> Figu
         value.copy_negate() if value and sign < 0 else value,
         "USD",
         unpriced=AllCoins([row]).unpriced_behind(usd),
-        wanted=None if is_past else Wanted(usd, coin, is_signed=True),
+        wanted=None if is_past else Wanted(usd, coin),
     )
 
 
@@ -378,7 +380,7 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     tables, period = StatementTables(statement, _status_line(statement)), statement.period
     in_usd = {name for name in tables.summary_page.names if tables.summary_page.usd_name(name)}
     known = {str(coin) for coin in statement.tables["summary"]["currency"].to_pylist()}
-    yield _of_figures(tables.main(), known, in_usd, is_signed=True)
+    yield _of_figures(tables.main(), known, in_usd)
     yield _of_figures(replace(tables.details(), title="Other figures"), known)
     yield from (_of_figures(table, known) for table in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
@@ -399,13 +401,11 @@ def _of_figures(
     table: DisplayTable,
     known: Collection[str],
     in_usd: Collection[str] = (),
-    *,
-    is_signed: bool = False,
 ) -> StatementTable:
     """Return a table with figures down and coins across, and all coins where they are `in_usd`."""
     _, *coins = table.header
     wanted = {
-        (row, column): Wanted(name, coin if coin in known else "", is_signed=is_signed)
+        (row, column): Wanted(name, coin if coin in known else "")
         for row, name in enumerate(table.names)
         for column, coin in enumerate(coins, 1)
         if name != UNPRICED and (coin in known or name in in_usd)
@@ -416,7 +416,7 @@ def _of_figures(
 
 def _of_rows(statement: Statement, name: str, title: str, wanted_of: WantedOf) -> StatementTable:
     """Return a table of the statement; in one of days, the days of each coin stand below it."""
-    table = statement.tables[name]
+    table = moved_table(statement.tables[name])
     has_days = "day" in table.column_names
     if has_days:
         table = table.sort_by([("currency", "ascending"), ("day", "ascending")])
