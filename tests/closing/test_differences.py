@@ -1,6 +1,7 @@
 """Two statements in folders beside each other: months by figure, versions by record."""
 
 import json
+import re
 from html import unescape
 from pathlib import Path
 
@@ -99,7 +100,7 @@ def test_changed_rows_open_below_the_figures(versions):
     """A table each, which names the record, in a notebook and on a page."""
     found = diff_statements(*versions)
     for shown in (found._repr_html_(), found.to_html()):
-        details = [part.partition("</details>")[0] for part in shown.split("<details>")[1:]]
+        details = re.findall(r"(?s)<details[^>]*>(.*?)</details>", shown)
         assert details[0].startswith("<summary>lines: 1 record differs</summary>")
         assert LATE["id"] in details[0] and ">late<" in details[0]
         assert any(part.startswith("<summary>daily: ") for part in details)
