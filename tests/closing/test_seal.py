@@ -146,7 +146,7 @@ def test_a_later_blocking_finding_is_told(closer, sealed):
     closer.desk.service.payments.append(payment(95, "2026-10-20T10:00:00Z", "1e3", net_amount="1"))
     closer.desk.extract(rereads=True)
     found = verify_statement(sealed)
-    assert "record_could_be_held" in found.reasons[0].text
+    assert "could not be read exactly" in found.reasons[0].text
     changed = {row["new_value"] for row in found.table.to_pylist() if row["subject"] == "figure"}
     assert changed == {None}
     assert closer.close().needs_attention
