@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO, StringIO
@@ -140,13 +141,11 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Sequence[Any]]]
 
 def _decoded(content: bytes) -> str:
     """Return a text in whichever encoding Excel writes it."""
-    for mark, encoding in _MARKS.items():
-        if content.startswith(mark):
-            return content.decode(encoding, "replace")
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")
+    marked = [encoding for mark, encoding in _MARKS.items() if content.startswith(mark)]
+    for encoding in marked[:1] or ("utf-8", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            return content.decode(encoding)
+    raise ConfigError("the list is no text in UTF-8, UTF-16 or Windows-1252: save it as UTF-8")
 
 
 def _separator(text: str) -> str:

@@ -96,7 +96,7 @@ def match(
     if out:
         _save(both, out, formats)
     click.echo(_shown(both, as_csv=as_csv, as_json=as_json), nl=not as_csv)
-    if both.open_count:
+    if both.open_count or both.notes:  # a month that was not read whole is no agreement
         raise SystemExit(EXIT_ATTENTION)
 
 

@@ -35,4 +35,4 @@ where $kind = 'orders'
 group by coalesce(name, id)
 having
     count(distinct coin) > 1 or count(distinct status) <> 1
-    or count(amount) = 0 and max(status) = 'paid'
+    or count(amount) = 0 and max(status) <> 'unpaid'
