@@ -34,7 +34,7 @@ from svc_analytics.matching.list_file import ListFile, read_list
 from svc_analytics.matching.list_values import ListValues
 from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
 from svc_analytics.messages import Message, translated
-from svc_analytics.money import format_amount, parse_amount
+from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.periods import parse_period
 from svc_analytics.schema import MONEY
 
@@ -116,35 +116,44 @@ class Match(Displayable):
         for row in firsts.group_by("code").aggregate([([], "count_all")]).to_pylist():
             by[row["code"]] = {"count": row["count_all"], "theirs": {}, "ours": {}}
         for side in ("theirs", "ours"):
-            for row in self._summed(side, ["code"]):
-                by[row["code"]][side][row[f"{side}_currency"]] = row[f"{side}_amount_sum"]
+            for (coin, code), amount in self._sums(side).items():
+                by[code][side][coin] = amount
         return {code: by[code] for code in _MEANING if code in by}
 
-    def _summed(self, side: str, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-        there = self.table.filter(pc.is_valid(self.table[f"{side}_currency"]))
-        groups = there.group_by([*keys, f"{side}_currency"])
-        sums = [(f"{side}_amount", "sum"), ("ours_usd", "sum"), ("ours_usd", "count")]
-        sums.append((f"{side}_amount", "count"))
-        rows: list[dict[str, Any]] = groups.aggregate(sums).to_pylist()
-        return sorted(rows, key=lambda row: str(row[f"{side}_currency"]))
+    def _sums(self, side: str, of: str = "") -> dict[tuple[str, str], Any]:
+        """Add up a side by coin and code, exactly: a sum of Arrow may overflow without a word.
+
+        A sum with an unknown one is unknown.
+        """
+        names = (f"{side}_currency", "code", of or f"{side}_amount")
+        sums: dict[tuple[str, str], Any] = {}
+        for coin, code, amount in zip(
+            *(self.table[each].to_pylist() for each in names), strict=True
+        ):
+            if coin is not None:
+                before = sums.get((coin, code), Decimal(0))
+                is_known = amount is not None and before is not None
+                sums[coin, code] = EXACT.add(before, amount) if is_known else None
+        return dict(sorted(sums.items()))
 
     def total(self, side: str) -> Sums:
         """Return the sum of `theirs` or `ours` by coin: that of all rows."""
-        return {row[f"{side}_currency"]: row[f"{side}_amount_sum"] for row in self._summed(side)}
+        total: Sums = {}
+        for (coin, _), amount in self._sums(side).items():
+            total[coin] = EXACT.add(total.get(coin, Decimal(0)), amount)
+        return total
 
     @cached_property
     def _summary(self) -> pa.Table:
         rows = []
         usd = {
-            (row["code"], row["ours_currency"]): row["ours_usd_sum"]
-            for row in self._summed("ours", ["code"])
-            if row["ours_usd_count"] == row["ours_amount_count"]  # else it is unknown
+            (code, coin): worth for (coin, code), worth in self._sums("ours", "ours_usd").items()
         }
         for code, each in self.by.items():
             for place, coin in enumerate(sorted({*each["theirs"], *each["ours"]}) or [None]):
                 theirs, ours = (each[side].get(coin, Decimal(0)) for side in ("theirs", "ours"))
                 row = {"code": code, "meaning": str(Message(_MEANING[code])), "currency": coin}
-                row |= {"theirs": theirs, "ours": ours, "difference": theirs - ours}
+                row |= {"theirs": theirs, "ours": ours, "difference": EXACT.subtract(theirs, ours)}
                 row["ours_usd"] = usd.get((code, coin))
                 rows.append(row if place else row | {"count": each["count"]})
         return pa.Table.from_pylist(rows, _SUMMARY)
