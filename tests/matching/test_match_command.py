@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.seeded_shops import Shop
+from tests.support.seeded_shops import Shop, write_lake
 
 MONTH = ("--month", "2026-10")
 HEAD = "Order ID,Date,Status,Currency,Total\n"
@@ -51,6 +51,19 @@ def test_what_agrees_ends_with_0(tmp_path, monkeypatch, run):
     assert done.code == 0 and "open row" not in done.out
 
 
+def test_what_agrees_with_a_month_that_was_not_read_whole_ends_with_3(tmp_path, monkeypatch, run):
+    """Without payout records no refund is known: to agree would say more than was compared."""
+    monkeypatch.chdir(tmp_path)
+    shop = Shop(1)
+    payments = [each for each in shop.payments if "2026-10" in month_of(each)]
+    shop.payments = payments
+    write_lake(Path("data"), payments, [], streams=["payments"])
+    Path("a.csv").write_text(agreeing(shop))
+    done = run("match", "orders", "a.csv", *MONTH)
+    assert done.code == 3 and "open row" not in done.out
+    assert "payout_records of 2026-10 were not read whole" in done.out
+
+
 def month_of(record: dict) -> str:
     from svc_analytics.instants import format_instant
 
@@ -82,6 +95,21 @@ def test_what_is_no_list_of_theirs_is_one_line_and_2(content, why, shop, run):
     Path("orders.csv").write_text(content)
     done = run("match", "orders", "orders.csv", *MONTH)
     assert done.code == 2 and why in done.err and len(done.err.strip().splitlines()) == 1
+
+
+def test_a_file_that_is_no_text_is_refused_and_its_bytes_are_not_guessed(shop, run):
+    """0x81 is a letter of neither encoding: a key with it would be another key."""
+    Path("orders.csv").write_bytes(HEAD.encode() + b"A-\x81,2026-10-05,paid,usdt,1\n")
+    done = run("match", "orders", "orders.csv", *MONTH)
+    assert done.code == 2 and "is no text in UTF-8" in done.err
+
+
+@pytest.mark.parametrize("status", ["paid", "refunded", "cancelled"])
+def test_an_order_without_a_total_is_refused(shop, run, status):
+    """What it was to pay is unknown, and not nothing; of one that nobody paid, nothing is asked."""
+    Path("orders.csv").write_text(f"{HEAD}A-1,2026-10-05,{status},usdt,\n")
+    done = run("match", "orders", "orders.csv", *MONTH)
+    assert done.code == 2 and "line 2" in done.err and "no total" in done.err
 
 
 def test_init_writes_a_file_that_is_read(shop, run):
