@@ -25,11 +25,18 @@ select line, 'it has an amount, and no currency'
 from list
 where $kind <> 'books' and amount is not null and coin is null
 union all
-select line, 'it has no amount, or no status'
+select line, if(status is null, 'it has no status', 'it has no amount')
 from list
 where $kind = 'payouts' and (amount is null and status = 'paid' or status is null)
 union all
-select min(line), 'its order has two currencies, two statuses or none, or no total'
+select
+    min(line),
+    case
+        when count(distinct coin) > 1 then 'its order has two currencies'
+        when count(distinct status) > 1 then 'its order has two statuses'
+        when count(status) = 0 then 'its order has no status'
+        else 'its order has no total'
+    end
 from list
 where $kind = 'orders'
 group by coalesce(name, id)
