@@ -273,23 +273,39 @@ def running_cell() -> tuple[str | None, int]:
     return parent.get("metadata", {}).get("cellId"), getattr(shell, "execution_count", 0)
 
 
+@dataclass(frozen=True, repr=False)
 class Heading(Display):
-    """A title and a line; what stands behind it is folded in a notebook."""
+    """A title and lines, the last of which are folded in a notebook behind the first."""
+
+    folded_lines: int = 0
+
+    @property
+    def parts(self) -> tuple[str, list[str], list[str]]:
+        """The first line, those that stand open, and those that are folded behind it."""
+        first, *others = self.lines
+        at = len(others) - self.folded_lines
+        return first, others[:at], others[at:]
 
     def _repr_html_(self) -> str:
-        first, *others = self.lines
-        folded = f"<summary>{escape(single_line(first))}</summary>{titled_html('', others, [])}"
-        return titled_html(self.title, [], [f'<details class="svc-rests">{folded}</details>'])
+        first, opened, rests = self.parts
+        folded = f"<summary>{escape(single_line(first))}</summary>{titled_html('', rests, [])}"
+        details = f'<details class="svc-rests">{folded}</details>'
+        return titled_html(self.title, [], [details, titled_html("", opened, []) if opened else ""])
 
 
-def heading(statement: Statement, mistake: str = "") -> Display:
-    """Return merchant, month, bounds and state; folded, what they rest on; first, what is wrong."""
+def heading(statement: Statement, mistake: str = "") -> Heading:
+    """Return merchant, month, bounds and state; what is wrong, or not known, stands open.
+
+    Why a settled month is so, and what it is proven by, is folded.
+    """
     period = statement.period
     unknown = [each.text for each in statement.unknown]
     title = f"{period.title} · {names_of(statement.merchant)}"
     first = Message("{BOUNDS} · {STATE}", bounds=period.local_bounds, state=status_word(statement))
-    lines: list[str] = [first, status_note(statement), *proof_lines(statement), *unknown]
-    return Display(title, [mistake, *lines]) if mistake else Heading(title, lines)
+    note, proof = status_note(statement), proof_lines(statement)
+    opened: list[str] = [*[mistake] * bool(mistake), *[note] * bool(statement.reasons), *unknown]
+    rests = [*[note] * (not statement.reasons), *proof]
+    return Heading(title, [first, *opened, *rests], folded_lines=len(rests))
 
 
 def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | None) -> Any:

@@ -1,7 +1,7 @@
 """Pickers drive the whole notebook: one choice, and every cell that shows it follows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from svc_analytics import charts
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import known_months
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.messages import Message
 from svc_analytics.notebook import pickers, runner
-from svc_analytics.notebook.picked import Picked
+from svc_analytics.notebook.picked import Picked, heading
 from svc_analytics.notebook.pickers import PARTS, Pickers
+from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.statements import statement as statements
 from tests.support.documents import demo_copy
 from tests.support.prepared import once
@@ -224,6 +226,19 @@ def test_a_pick_begins_with_a_month_a_statement_or_the_last_full_month(lake, mad
     assert heading[0].startswith(made.period.shift(-1).title)
     assert heading[1].startswith(made.period.shift(-1).local_bounds)
     assert heading[2].startswith("September 2026 is over and complete.")
+
+
+def test_what_is_not_known_stands_open_and_what_a_seal_rests_on_is_folded(made):
+    """A reader who opens nothing sees each reason, and why a figure is a dash."""
+    told, because = (
+        "payments before 2026-10-01 were not read",
+        Message("reason.still_changes", count=3),
+    )
+    lacking = Unknown(("net_sales",), ("btc",), told)
+    shown = heading(replace(made, unknown=(lacking,), reasons=(Reason(because),)))
+    folded, _, opened = shown._repr_html_().partition("</details>")
+    assert told in opened and str(because) in opened and told not in folded
+    assert "</details>" in heading(made)._repr_html_() and not heading(made).parts[1]
 
 
 def test_without_widgets_the_heading_stands_alone(picked, monkeypatch):

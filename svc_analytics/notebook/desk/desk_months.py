@@ -301,6 +301,8 @@ class DeskMonths:
 
     def take(self, result: CloseResult) -> None:
         """Show at once what a close answered of a month, before it is compared with the lake."""
+        if result.state == "waiting":  # it was not tried, so it is as it was
+            return
         reasons = tuple(each.text for each in result.reasons)
         answer = (
             {"kind": "sealed", "version": result.version} if result.seal else {"kind": "blocked"}

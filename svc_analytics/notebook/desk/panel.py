@@ -398,10 +398,11 @@ class FigureBox:
         if statement is None:
             self.head.value = self._looks.line(self._desk.problem, is_announced=True)
         else:
-            first, *others = heading(statement).lines
-            lines = "".join(map(self._looks.line, [*others, self._desk.notes]))
+            first, opened, rests = heading(statement).parts
+            lines = "".join(map(self._looks.line, [*rests, self._desk.notes]))
             folded = self._looks.folded(_rests_on(first, self._desk.agreement), lines)
-            self.head.value = f'<div class="svc-quiet">{folded}</div>{self._changes()}'
+            above = "".join(map(self._looks.line, opened))
+            self.head.value = f'<div class="svc-quiet">{folded}</div>{above}{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if [title for _, title in self.which.options] != titles:
             self.which.options = [(self._looks.text(title), title) for title in titles]
