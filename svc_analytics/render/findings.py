@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from svc_analytics.messages import (
     stored_text,
     translated,
 )
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.money import EXACT, format_amount, round_half_up
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT, REMARKS, accepted_detail
 from svc_analytics.warehouse.models import CountedText, count_findings, say_findings
 from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
@@ -211,7 +212,11 @@ _SCALES = (8, 18)  # the digits that columns of rates and of amounts have behind
 
 
 def readable(text: str) -> str:
-    """Return the text of a finding without zeros behind its amounts, its rates as percentages."""
+    """Return the text of a finding without zeros behind its amounts, its rates as percentages.
+
+    >>> str(readable(Message("finding.fee_of_day", fee="2.00000000", amount="3", rate="0.01")))
+    "fee 2 is 66.666667% of 3; that day's rate is 1%"
+    """
     if not isinstance(text, Message):
         return text
     values = {name: _readable_value(value) for name, value in text.values.items()}
@@ -219,7 +224,8 @@ def readable(text: str) -> str:
     if not {"fee", "amount", "rate"} <= values.keys():
         return Message(code, **values)
     fee, amount, rate = (Decimal(str(text.values[each])) for each in ("fee", "amount", "rate"))
-    own = exact_text(round(fee / amount, _SCALES[0]), RATIO) if amount else "-"
+    share = round_half_up(Fraction(fee) / Fraction(amount), _SCALES[0]) if amount else None
+    own = "-" if share is None else exact_text(share, RATIO)
     return Message(code, **values | {"own": own, "rate": exact_text(rate, RATIO)})
 
 
