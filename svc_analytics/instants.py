@@ -87,15 +87,14 @@ def format_instant(micros: int) -> str:
     return from_micros(micros).isoformat().replace("+00:00", "Z")
 
 
-def readable_instant(at: datetime) -> str:
-    """Write an instant for people: in UTC if it has a zone, with seconds if it has any.
+def readable_instant(at: datetime, timespec: str = "minutes") -> str:
+    """Write an instant for people, in UTC if it has a zone; what is finer than asked is cut off.
 
-    >>> readable_instant(EPOCH), readable_instant(from_micros(1_500_000))
-    ('1970-01-01 00:00Z', '1970-01-01 00:00:01.5Z')
+    >>> readable_instant(EPOCH), readable_instant(from_micros(1_500_000), "seconds")
+    ('1970-01-01 00:00Z', '1970-01-01 00:00:01Z')
     """
     local = at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
-    text = local.isoformat(sep=" ")
-    text = text.rstrip("0") if local.microsecond else text.removesuffix(":00")
+    text = local.isoformat(sep=" ", timespec=timespec)
     return f"{text}Z" if at.tzinfo else text
 
 

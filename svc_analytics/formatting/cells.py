@@ -283,15 +283,24 @@ class CellMaker:
             return number_cell(value, kind_in_row(row, field), scale, is_exact=self.is_exact)
         if field.name in TEXTS:
             return Cell(visible(stored_text(str(value), row.get(MESSAGE_COLUMN))))
+        if isinstance(value, datetime):
+            return self._instant(value)
         text = self._text(value)
         if field.name in PERIODS and self.status_line.is_running(value, field.name):
             text = running(text)
         at = value if isinstance(value, date) else None
         return Cell(text, is_fixed=bool(at) or field.name in PERIODS, at=at)
 
-    def _text(self, value: Any) -> str:
+    def _instant(self, at: datetime) -> Cell:
+        """Return an instant to the second, so that all of a column have one length."""
+        exact = self._text(at, "microseconds") if at.microsecond else ""
+        if exact and self.is_exact:
+            return Cell(exact, is_fixed=True, at=at)
+        return Cell(self._text(at), is_fixed=True, exact=exact, at=at)
+
+    def _text(self, value: Any, timespec: str = "seconds") -> str:
         """Write a value; a local day or time of a Jalali month has its Jalali day first."""
-        text, calendar = _plain(value), self.status_line.calendar
+        text, calendar = _plain(value, timespec), self.status_line.calendar
         is_local = isinstance(value, date) and getattr(value, "tzinfo", None) is None
         if calendar == GREGORIAN or not is_local:
             return text
@@ -305,9 +314,9 @@ def kind_in_row(row: Mapping[str, Any], field: pa.Field) -> str:
     return kind_of_unit(str(unit)) if unit else kind_of(field)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, timespec: str) -> str:
     if isinstance(value, datetime):
-        return readable_instant(value)
+        return readable_instant(value, timespec)
     return escape_invisible(display_text(value))
 
 

@@ -94,7 +94,7 @@ class DisplayTable:
     @property
     def hides_digits(self) -> bool:
         """Whether it shows a rounded number."""
-        return any(cell.exact for cell in self._cells)
+        return any(cell.exact and cell.is_number for cell in self._cells)
 
     @property
     def reasons(self) -> list[str]:
