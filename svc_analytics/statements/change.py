@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.errors import LakeChanged
 from svc_analytics.formatting.display import Display, select_known
@@ -30,6 +31,7 @@ from svc_analytics.schema import INSTANT
 from svc_analytics.statements.comparison import Comparison, compared_of, save, side_of
 from svc_analytics.statements.moved import (
     LABELS,
+    MOST_RECORDS,
     OF,
     UNPRICED,
     Moved,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from svc_analytics.statements.statement import Statement
 
 ALL_COINS = "all coins"
+DISPLAYED = 3  # records of each part in a terminal and a notebook; saved forms have all
 THRESHOLD = 10  # per cent: a figure that changed by more needs a sentence
 COIN, USD = "coin", "USD"
 # The stated figures behind each change, and those that are taken off.
@@ -309,20 +312,20 @@ class Change(Displayable):
 
     def _display(self) -> Display:
         old, new = self.comparison.sides
-        own = self._moved()
+        own = self._moved(DISPLAYED)
         lines = [*head_lines(old, new, has_percentage=False), own.line]
         title = Message("What moved from {old} to {new}", old=old.name, new=new.name)
         return Display(title, lines, [*own.bridges, *own.sentences], folded=own.records)
 
-    def _moved(self) -> MovedTables:
-        """Return the tables of what moved, part by part."""
+    def _moved(self, most: int = MOST_RECORDS) -> MovedTables:
+        """Return the tables of what moved, part by part, with so many records of each."""
         both, rows, order = self.comparison, self.changes.to_pylist(), list(LABELS)
         parts = sorted(self.table.to_pylist(), key=lambda row: order.index(row["part"]))
         old, new = (side.name for side in both.sides)
         bridges = Bridges((old, new), status_line_of(both.table).scales, both.is_exact)
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
         sentences = [bridges.sentences(wanted)] if wanted else []
-        records = records_tables(self.largest, LABELS)
+        records = records_tables(self.largest.filter(pc.field("place") <= most), LABELS)
         return MovedTables(_PROMISE, bridges.tables(rows, parts), sentences, records)
 
     def __repr__(self) -> str:
