@@ -14,7 +14,6 @@ from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
-from svc_analytics.language.fonts import css_families
 from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
@@ -46,7 +45,7 @@ from svc_analytics.render.front import (
     receipts_of,
     severities,
 )
-from svc_analytics.render.picture import Look, draw_svg
+from svc_analytics.render.picture import Look, css_families, draw_svg
 from svc_analytics.render.tables import RESTATEMENT, StatementTables
 from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.figures import in_sentence

@@ -26,7 +26,7 @@ from svc_analytics.sandbox.app import (
     json_response,
     read_form,
 )
-from svc_analytics.sandbox.bindings import Binding
+from svc_analytics.sandbox.checkout import Binding
 from svc_analytics.sandbox.customers import Person
 from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, value_text
 from svc_analytics.sandbox.service import Service
