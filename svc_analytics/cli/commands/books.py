@@ -8,6 +8,7 @@ from typing import Unpack
 import click
 
 from svc_analytics.arguments import PeriodOptions
+from svc_analytics.books import export
 from svc_analytics.books.accounts import (
     FILE,
     Accounts,
@@ -18,13 +19,7 @@ from svc_analytics.books.accounts import (
 )
 from svc_analytics.books.booked import FOLDER, note_booked
 from svc_analytics.books.entries import DAY, MONTH, places_of
-from svc_analytics.books.export import (
-    Books,
-    BooksSource,
-    figures_of,
-    preset_files,
-    write_books,
-)
+from svc_analytics.books.export import Books, BooksSource
 from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
@@ -62,7 +57,7 @@ class Checked:
         refused = refusals(accounts, preset, places) if preset else []
         if preset and not missing and not refused:
             try:
-                preset_files(make(preset), preset)
+                export.preset_files(make(preset), preset)
             except ConfigError as error:
                 refused = [str(error)]
         return cls(missing, refused)
@@ -215,8 +210,8 @@ def _write(
     month_books: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool
 ) -> None:
     file = Path(out) if out else books_file(lake, month_books, preset)
-    paths = write_books(month_books, preset, file)
-    facts = figures_of(month_books)
+    paths = export.write_books(month_books, preset, file)
+    facts = export.figures_of(month_books)
     if as_json:
         click.echo(to_json({"files": [str(path) for path in paths], "preset": preset.name} | facts))
         return
