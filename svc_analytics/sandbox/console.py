@@ -41,7 +41,7 @@ class Console:
         self._service = service
         self._platform = service.platform
 
-    def mint_key(self, body: validation.Body) -> Record:
+    def mint_key(self, body: Body) -> Record:
         """Mint a key; its value is shown only once."""
         keys, allowlist = self._platform.api_keys, body.get("allowlist", [])
         return keys.mint(body.get("class"), allowlist, self._platform.now())
@@ -51,7 +51,7 @@ class Console:
         self._platform.api_keys.revoke(key_id, self._platform.now())
         return {"keys": self._platform.api_keys.all()}
 
-    def set_webhook_url(self, body: validation.Body) -> Record:
+    def set_webhook_url(self, body: Body) -> Record:
         """Set the webhook URL: https, or http on this machine."""
         url = body.get("url")
         if not (validation.is_public_https(url) or validation.loopback_url(url)) or self._is_own(
@@ -88,7 +88,7 @@ class Console:
         event_id = self._platform.outbox.emit("test.ping", self._platform.now(), source="console")
         return {"event_id": event_id}
 
-    def pay_out(self, body: validation.Body) -> Record:
+    def pay_out(self, body: Body) -> Record:
         """Pay a customer; the record has no `reference_id`."""
         return self._service.pay_from_console({**body, "reference_id": None})
 
@@ -112,7 +112,7 @@ class Console:
             if event["event_id"] in events
         ]
 
-    def configure(self, body: validation.Body) -> Record:
+    def configure(self, body: Body) -> Record:
         """Change settings by name, all or none, and return all settings."""
         settings = self._platform.settings
         with self._platform.store.transaction():
@@ -123,7 +123,7 @@ class Console:
                 settings[name] = value
             return settings.all()
 
-    def set_logo(self, body: validation.Body) -> Record:
+    def set_logo(self, body: Body) -> Record:
         """Check a logo's type and size, and set its address in the profile."""
         is_small = validation.whole_number(1, _LOGO_BYTES)(body.get("size"))
         type_ = body.get("content_type")
@@ -135,7 +135,7 @@ class Console:
         self._platform.settings["logo_url"] = url
         return {"logo_url": url}
 
-    def set_convert_target(self, body: validation.Body) -> Record:
+    def set_convert_target(self, body: Body) -> Record:
         """Set the coin to convert into, or null; the sandbox converts nothing."""
         target = body.get("currency")
         is_coin = isinstance(target, str) and target in ENABLED

@@ -35,7 +35,7 @@ _CUSTOMER = {
 _AMOUNT = {"currency": validation.text(32), "amount": coins.is_plain}
 
 
-def schema_codes(body: validation.Body) -> set[str]:
+def schema_codes(body: Body) -> set[str]:
     """Return the error codes of a body that depend on no setting."""
     codes = set()
     if not _has_good_schema(body):
@@ -47,7 +47,7 @@ def schema_codes(body: validation.Body) -> set[str]:
     return codes
 
 
-def currency_codes(body: validation.Body, accepted: list[str]) -> set[str]:
+def currency_codes(body: Body, accepted: list[str]) -> set[str]:
     """Return the error code for a coin that the merchant does not accept."""
     unknown = [
         entry["currency"]
@@ -57,7 +57,7 @@ def currency_codes(body: validation.Body, accepted: list[str]) -> set[str]:
     return {"PAY_CURRENCY_NOT_ACCEPTED"} if unknown else set()
 
 
-def _has_good_schema(body: validation.Body) -> bool:
+def _has_good_schema(body: Body) -> bool:
     customer, amounts = body.get("customer"), body.get("amounts")
     if not validation.is_valid(body, _REQUIRED, _OPTIONAL):
         return False
@@ -66,7 +66,7 @@ def _has_good_schema(body: validation.Body) -> bool:
     return amounts is None or len(amounts) == len(list(_entries(body)))
 
 
-def _has_good_amounts(body: validation.Body) -> bool:
+def _has_good_amounts(body: Body) -> bool:
     price = body.get("price_usd", "")
     if coins.is_plain(price) and coins.units_of(price, USD_DECIMALS, MAX_USD) is None:
         return False
@@ -78,7 +78,7 @@ def _has_good_amounts(body: validation.Body) -> bool:
     )
 
 
-def _entries(body: validation.Body) -> Iterator[dict[str, Any]]:
+def _entries(body: Body) -> Iterator[dict[str, Any]]:
     """Yield the entries of `amounts` that obey the schema."""
     amounts = body.get("amounts")
     for entry in amounts if isinstance(amounts, list) else ():
