@@ -4,8 +4,6 @@ Data goes to stdout, notes to stderr. The modules of the commands load when they
 so that `--help` answers at once although some need heavy libraries.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import gc

@@ -4,8 +4,6 @@ A table made of a statement carries them in the metadata of its Arrow schema, an
 of it in `attrs`. So whatever shows the table can say whether it is final.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

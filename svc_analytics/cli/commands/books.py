@@ -26,7 +26,7 @@ from svc_analytics.books.presets.preset import Preset
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_for, books_source, ledger_of
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError, system_refusals
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.lakehouse import Lakehouse
@@ -172,10 +172,8 @@ def _begin(path: Path, lake: Lakehouse, as_json: bool) -> None:
         with lake.storage.write(path) as temporary:
             temporary.write_text(starter(coins), encoding="utf-8", newline="\n")
 
-    try:
+    with system_refusals(ConfigError, f"cannot write {path}"):
         merge_into(lake.storage, write)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
     unknown = unknown_coins(coins)
     if as_json:
         click.echo(to_json({"accounts": str(path), "unknown": unknown}))

@@ -1,7 +1,5 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

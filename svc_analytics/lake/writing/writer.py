@@ -13,7 +13,7 @@ import pyarrow as pa
 from svc_analytics.bucket.objects import STATEMENTS
 from svc_analytics.bucket.writing import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.files import (
     PRIVATE,
     damaged_file,
@@ -192,7 +192,8 @@ def open_writer(
     """
     check_merchant(lake, profile)
     doing, holder = Message("busy.writing", place=lake.place), partial(lock_holder, lake)
-    try:
+    advice = "the records written before are untouched"
+    with system_refusals(LakeError, f"cannot write to {lake.place}", advice):
         make_folder(lake.path, PRIVATE)
         with (
             locked(lake.path / ".lock", doing, holder=holder),
@@ -207,10 +208,6 @@ def open_writer(
                 _describe(lake, profile, now, clocks or {}, service)
                 yield writer
                 refresh_parents(lake)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        message = f"cannot write to {lake.place}: {reason}"
-        raise LakeError(f"{message}; the records written before are untouched") from error
 
 
 def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:

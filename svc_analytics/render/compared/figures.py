@@ -1,7 +1,5 @@
 """Two statements beside each other: every figure of every coin, and what it changed by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
