@@ -145,9 +145,8 @@ def replace_file(
 def read_about(path: Path) -> dict[str, Any]:
     """Return the claims of a side file about its rows; nothing if it is of an earlier version."""
     try:
-        metadata = (
-            pq.read_metadata(pa.BufferReader(checksums.read_signed_footer(path))).metadata or {}
-        )
+        footer = checksums.read_signed_footer(path)
+        metadata = pq.read_metadata(pa.BufferReader(footer)).metadata or {}
         about = json.loads(metadata.get(FOOTER_KEY.encode(), "{}"))
     except DAMAGE as error:
         raise checksums.damaged(path, error) from error

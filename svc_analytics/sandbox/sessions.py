@@ -259,10 +259,8 @@ class Sessions:
         reference_id = request["reference_id"]
         if platform.store.first("select 1 from payments where reference_id = ?", reference_id):
             raise validation.duplicate_reference()  # the reference belongs to the seeded past
-        minutes = (
-            validation.as_integer(request.get("ttl_minutes"))
-            or platform.settings["session_minutes"]
-        )
+        asked = validation.as_integer(request.get("ttl_minutes"))
+        minutes = asked or platform.settings["session_minutes"]
         amounts = _json(quotes_of(platform, request, now))
         named = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None)
         platform.store.insert("sessions", *named, now + minutes * MINUTE, now)
