@@ -23,7 +23,7 @@ from svc_analytics.formatting.display import table_text
 from svc_analytics.formatting.texts import single_line, wrapped
 from svc_analytics.instants import format_instant, in_words
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.lakes import GroupStatement
+from svc_analytics.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.document import (
     proof_lines,
