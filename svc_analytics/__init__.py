@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from svc_analytics.extraction.update import extract as extract
     from svc_analytics.lake.lake import last_full_month as last_full_month
     from svc_analytics.lakehouse import Lakehouse as Lakehouse, open_lake as open_lake
-    from svc_analytics.lakes.lakes import Lakes as Lakes, open_lakes as open_lakes
+    from svc_analytics.lakes import Lakes as Lakes, open_lakes as open_lakes
     from svc_analytics.matching.match import Match as Match, match as match
     from svc_analytics.messages import Message as Message
     from svc_analytics.notebook.desk.panel import desk as desk
@@ -111,101 +111,54 @@ if TYPE_CHECKING:
     from svc_analytics.statements.statement import Statement as Statement
     from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
-_FUNCTIONS = {
-    "accept": "closing.acceptances",
-    "backup": "backups.backup",
-    "close": "closing.close",
-    "close_all_due": "closing.close",
-    "compare": "closing.stated",
-    "demo_lake": "demo",
-    "desk": "notebook.desk.panel",
-    "diff_statements": "closing.differences",
-    "draw": "notebook.pictures",
-    "example_receipts": "notebook.example_receipts",
-    "explain_change": "closing.stated",
-    "extract": "extraction.update",
-    "last_full_month": "lake.lake",
-    "match": "matching.match",
-    "notebook_errors": "notebook.errors",
-    "open_lake": "lakehouse",
-    "open_lakes": "lakes.lakes",
-    "package": "closing.handover.evidence",
-    "pick": "notebook.pickers",
-    "prove": "closing.handover.evidence",
-    "read_settings": "config",
-    "restore": "backups.restore",
-    "search": "notebook.show",
-    "show": "notebook.show",
-    "sign": "closing.handover.sign",
-    "sign_all": "closing.handover.sign",
-    "statement": "closing.stated",
-    "verify_backup": "backups.backup",
-    "verify_receipt": "signing.receipt_tokens",
-    "verify_receipts": "receipts.verify_files",
-    "verify_statement": "closing.verification.verify",
-    "verify_webhook": "signing.webhooks",
-    "verify_webhooks": "webhooks.reconcile",
+# The same by their modules; the errors are those that scripts catch.
+_NAMES = {
+    "api.client": "Client",
+    "backups.backup": "Backup BackupCheck backup verify_backup",
+    "backups.restore": "Restored restore",
+    "closing.acceptances": "Finding accept",
+    "closing.close": "close close_all_due",
+    "closing.differences": "StatementDiff diff_statements",
+    "closing.handover.evidence": "LineProof Package package prove",
+    "closing.handover.sign": "Signature SignedMonths sign sign_all",
+    "closing.result": "CloseResult",
+    "closing.stated": "compare explain_change statement",
+    "closing.verification.verify": "SealVerification verify_statement",
+    "config": "Settings read_settings",
+    "coverage": "Coverage",
+    "demo": "demo_lake",
+    "errors": (
+        "ApiError ConfigError DataError EngineError EngineRefused EngineUnavailable KeyRefused "
+        "LakeBusy LakeChanged LakeError NoLake NoService NotFound NotProven PeriodNotClosed "
+        "ProtocolError QueryError StoreError StoreUnavailable SvcError TooLarge Unavailable "
+        "WrongKeyClass"
+    ),
+    "extraction.plan": "ExtractionResult Request",
+    "extraction.update": "extract",
+    "lake.lake": "last_full_month",
+    "lakehouse": "Lakehouse open_lake",
+    "lakes": "Lakes open_lakes",
+    "matching.match": "Match match",
+    "messages": "Message",
+    "notebook.desk.panel": "desk",
+    "notebook.errors": "notebook_errors",
+    "notebook.example_receipts": "example_receipts",
+    "notebook.pickers": "pick",
+    "notebook.pictures": "draw",
+    "notebook.show": "search show",
+    "periods": "Period",
+    "receipts.verify_files": "verify_receipts",
+    "render.document": "Reason Unknown",
+    "signing.receipt_tokens": "Verdict verify_receipt",
+    "signing.secrets": "Secret SigningSecret",
+    "signing.webhooks": "verify_webhook",
+    "statements.change": "Change",
+    "statements.comparison": "Comparison",
+    "statements.explain": "Explanation",
+    "statements.statement": "Statement",
+    "webhooks.reconcile": "verify_webhooks",
 }
-# What they take and give.
-_TYPES = {
-    "Backup": "backups.backup",
-    "BackupCheck": "backups.backup",
-    "Change": "statements.change",
-    "Client": "api.client",
-    "CloseResult": "closing.result",
-    "Comparison": "statements.comparison",
-    "Coverage": "coverage",
-    "Explanation": "statements.explain",
-    "ExtractionResult": "extraction.plan",
-    "Finding": "closing.acceptances",
-    "Lakehouse": "lakehouse",
-    "Lakes": "lakes.lakes",
-    "LineProof": "closing.handover.evidence",
-    "Match": "matching.match",
-    "Message": "messages",
-    "Package": "closing.handover.evidence",
-    "Period": "periods",
-    "Reason": "render.document",
-    "Request": "extraction.plan",
-    "Restored": "backups.restore",
-    "SealVerification": "closing.verification.verify",
-    "Secret": "signing.secrets",
-    "Settings": "config",
-    "Signature": "closing.handover.sign",
-    "SignedMonths": "closing.handover.sign",
-    "SigningSecret": "signing.secrets",
-    "Statement": "statements.statement",
-    "StatementDiff": "closing.differences",
-    "Unknown": "render.document",
-    "Verdict": "signing.receipt_tokens",
-}
-# Scripts catch these; `errors.py` draws their tree.
-_ERRORS = (
-    "ApiError",
-    "ConfigError",
-    "DataError",
-    "EngineError",
-    "EngineRefused",
-    "EngineUnavailable",
-    "KeyRefused",
-    "LakeBusy",
-    "LakeChanged",
-    "LakeError",
-    "NoLake",
-    "NoService",
-    "NotFound",
-    "NotProven",
-    "PeriodNotClosed",
-    "ProtocolError",
-    "QueryError",
-    "StoreError",
-    "StoreUnavailable",
-    "SvcError",
-    "TooLarge",
-    "Unavailable",
-    "WrongKeyClass",
-)
-_HOMES = _FUNCTIONS | _TYPES | dict.fromkeys(_ERRORS, "errors")
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 _CHARTS = "charts"  # the module whose functions `draw` takes
 

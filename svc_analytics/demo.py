@@ -16,7 +16,7 @@ from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.closing.stated import statement
 from svc_analytics.config import read_settings
-from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
+from svc_analytics.errors import ConfigError, LakeBusy, needs_extra, system_refusals
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
 from svc_analytics.extraction.update import page_bar
@@ -154,11 +154,9 @@ def finish_filling(lake: Lakehouse) -> None:
 
 def _check_is_free(path: Path) -> None:
     """Make the folder, and refuse one that holds folders of our names but is no lake."""
-    try:
+    with system_refusals(ConfigError, f"{path} cannot hold a lake"):
         make_folder(path, PRIVATE)
         names = {child.name for child in path.iterdir()}
-    except OSError as error:
-        raise ConfigError(f"{path} cannot hold a lake: {error.strerror}") from error
     folders = {Path(folder).parts[0] for folder in data_folders()} | {STATEMENTS}
     if taken := sorted(names & folders):
         raise ConfigError(f"{path} holds {taken[0]} but is not a lake: choose another folder")

@@ -188,6 +188,16 @@ class PeriodNotClosed(SvcError):
 
 
 @contextmanager
+def system_refusals(kind: type[SvcError], failed: str, advice: str = "") -> Iterator[None]:
+    """Raise an error of ours where the system refuses a file: what failed, why, what to do."""
+    try:
+        yield
+    except OSError as error:
+        text = f"{failed}: {error.strerror or type(error).__name__}"
+        raise kind(f"{text}; {advice}" if advice else text) from error
+
+
+@contextmanager
 def needs_extra(name: str) -> Iterator[None]:
     """Raise `ConfigError` if an import fails because an optional extra is missing."""
     try:

@@ -5,7 +5,7 @@ DECIMAL(38,18), so at most 20 digits before the point and 18 behind it.
 """
 
 import re
-from decimal import Context, Decimal, Inexact, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation
 from fractions import Fraction
 
 from svc_analytics.errors import DataError
@@ -28,6 +28,8 @@ _WITH_ZEROS = re.compile(
 
 # Wide enough for any sum or product of amounts; traps instead of rounding.
 EXACT = Context(prec=160, traps=[Inexact, InvalidOperation])
+# For what is rounded once, where it is written.
+HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
 
 
 def parse_amount(text: str) -> Decimal:

@@ -20,7 +20,7 @@ from svc_analytics.backups.archive import (
 from svc_analytics.backups.backup import progress_bar
 from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
 from svc_analytics.config import read_data_dir
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.files import hash_file, locked, make_folder, sync_file, sync_folder
 from svc_analytics.lake.layout import RESTORING_FOLDER
 from svc_analytics.log import log_lines
@@ -95,16 +95,13 @@ def restore(
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Keep every writer out of the folder meanwhile."""
-    try:
+    advice = "mend that, and run the command again"
+    with system_refusals(LakeError, f"cannot restore into {folder}", advice):
         if not folder.exists():
             make_folder(folder.parent)
             folder.mkdir(mode=FOLDER)
         with locked(folder / ".lock", Message("busy.writing", place=folder)):
             yield
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        message = f"cannot restore into {folder}: {reason}"
-        raise LakeError(f"{message}; mend that, and run the command again") from error
 
 
 def _require_empty(folder: Path, chosen: Inventory) -> None:

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -17,7 +17,7 @@ from svc_analytics.bucket.store import (
     replace_object,
 )
 from svc_analytics.bucket.writing import Lease
-from svc_analytics.errors import LakeChanged, LakeError
+from svc_analytics.errors import LakeChanged, LakeError, system_refusals
 from svc_analytics.files import WRITING, atomic_write, locked, make_folder, sync_folder
 from svc_analytics.instants import now
 from svc_analytics.lake.layout import MARKS
@@ -47,35 +47,29 @@ class FolderTarget:
 
     def chunks(self, key: str) -> Iterator[bytes]:
         """Yield the content of a file; raise `LakeError` where it cannot be read."""
-        try:
-            with (self._folder / key).open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    yield chunk
-        except OSError as error:
-            raise _cannot("read", self._folder / key, error) from error
+        path = self._folder / key
+        with _refusals_to("read", path), path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
 
     def put(self, key: str, source: Path, *, is_private: bool = False) -> None:
         """Write a file of which there is none yet: it is there whole, or not at all."""
         path = self._folder / key
-        try:
+        with _refusals_to("write", path):
             self._make_folder(path.parent)
             with atomic_write(path) as temporary:
                 temporary.touch(OWNER)
                 shutil.copyfile(source, temporary)
                 set_mode(temporary, is_private=is_private)
-        except OSError as error:
-            raise _cannot("write", path, error) from error
 
     def move(self, key: str, other: str) -> None:
         """Give a file another name; under one of the two it is there at any time."""
         path, new = self._folder / key, self._folder / other
-        try:
+        with _refusals_to("move", path):
             self._make_folder(new.parent)
             os.replace(path, new)  # noqa: PTH105  (as elsewhere: see files)
             sync_folder(new.parent)
             sync_folder(path.parent)
-        except OSError as error:
-            raise _cannot("move", path, error) from error
 
     def remove(self, key: str) -> None:
         """Remove a file."""
@@ -85,7 +79,7 @@ class FolderTarget:
     def writing(self) -> Iterator[None]:
         """Be the only one that writes; raise `LakeBusy` where another process does."""
         with ExitStack() as held:
-            try:
+            with _refusals_to("write", self._folder):
                 if not self._folder.exists():
                     make_folder(self._folder.parent)
                     self._folder.mkdir(mode=FOLDER)
@@ -93,8 +87,6 @@ class FolderTarget:
                 held.enter_context(locked(self._folder / LOCK, doing))
                 for path in self._folder.rglob(f".*{WRITING}"):  # of a run that was killed
                     path.unlink(missing_ok=True)
-            except OSError as error:
-                raise _cannot("write", self._folder, error) from error
             yield
 
     def _make_folder(self, folder: Path) -> None:
@@ -189,6 +181,6 @@ def _is_whole(name: str) -> bool:
     return name in MARKS or not name.startswith(".")
 
 
-def _cannot(do: str, path: Path, error: OSError) -> LakeError:
-    reason = error.strerror or type(error).__name__
-    return LakeError(f"cannot {do} {path}: {reason}; the backups made before are untouched")
+def _refusals_to(do: str, path: Path) -> AbstractContextManager[None]:
+    advice = "the backups made before are untouched"
+    return system_refusals(LakeError, f"cannot {do} {path}", advice)

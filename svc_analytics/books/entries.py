@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from svc_analytics.books.accounts import Accounts
-from svc_analytics.books.entry import Entry, EntryLine, round_half_up, share_out
+from svc_analytics.books.entry import Entry, EntryLine, share_out
 from svc_analytics.books.movements import (
     FIGURES,
     PAYMENT_FEES,
@@ -30,7 +30,7 @@ from svc_analytics.books.movements import (
 )
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import ExternalRates
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.money import EXACT, format_amount, round_half_up
 
 DAY, MONTH = "day", "month"
 PROVISIONAL = "PROVISIONAL: "
@@ -182,9 +182,7 @@ def _units(figure: str, post: _Post) -> tuple[str, ...]:
 
 def _rounding(groups: Iterable[Posts], entries: Iterable[Entry], booking: Booking) -> Entry:
     """Return the entry after which each figure of the month is its exact sum, rounded once."""
-    left: dict[Place, int] = {}
-    for place, exact in _totals(groups).items():
-        left[place] = round_half_up(exact)
+    left = {place: int(round_half_up(exact, 0)) for place, exact in _totals(groups).items()}
     for entry in entries:
         for line in entry.lines:
             left[line.figure, line.coin] -= line.cents

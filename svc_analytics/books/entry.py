@@ -93,16 +93,6 @@ class Journal:
 # ---------- Exact amounts into whole cents, so that what summed to zero still does
 
 
-def round_half_up(exact: Fraction) -> int:
-    """Round to a whole number, a half away from zero.
-
-    >>> round_half_up(Fraction(5, 2)), round_half_up(Fraction(-5, 2))
-    (3, -3)
-    """
-    whole = int(abs(exact) + Fraction(1, 2))
-    return -whole if exact < 0 else whole
-
-
 def share_out(exact: Sequence[Fraction]) -> list[int]:
     """Round amounts that sum to zero to whole numbers that sum to zero: by largest remainder.
 

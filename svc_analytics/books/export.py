@@ -27,7 +27,7 @@ from svc_analytics.books.movements import (
 )
 from svc_analytics.books.presets.csv_files import csv_lines
 from svc_analytics.books.presets.preset import Preset
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.external_rates import QUOTED, ExternalRates
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.texts import escape_formula, single_line
@@ -172,13 +172,11 @@ def write_books(books: Books, preset: Preset, out: Path) -> list[Path]:
     }
     for name, text in books.lists().items():
         contents[out.with_name(f"{out.stem}.{name}")] = text.encode()
-    try:
+    with system_refusals(ConfigError, f"cannot write {out}"):
         out.parent.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
             with atomic_write(path) as temporary:
                 temporary.write_bytes(content)
-    except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error.strerror or error}") from error
     return [*contents]
 
 

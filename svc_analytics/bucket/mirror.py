@@ -24,7 +24,7 @@ from filelock import BaseFileLock, FileLock
 
 from svc_analytics.bucket.objects import MANIFEST, folder_of, is_month, keys_of_lake, unpack
 from svc_analytics.bucket.store import Conflict, LakeStore, Version
-from svc_analytics.errors import ConfigError, LakeChanged, LakeError
+from svc_analytics.errors import ConfigError, LakeChanged, LakeError, system_refusals
 from svc_analytics.files import sync_file
 
 AT_ONCE = 8  # GETs
@@ -130,12 +130,9 @@ class Mirror:
 
         Raises `LakeChanged` where objects are replaced faster than they can be read.
         """
-        try:
+        failed = f"the copy of {self.url} in {self.folder} cannot be written"
+        with system_refusals(LakeError, failed):
             is_done = any(self._follow() for _ in range(_MOST_LISTINGS))
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            message = f"the copy of {self.url} in {self.folder} cannot be written: {reason}"
-            raise LakeError(message) from error
         if not is_done:
             raise LakeChanged(f"{self.url} changes faster than it can be read: try again later")
 
@@ -232,15 +229,13 @@ class Mirror:
 
 def open_folder(folder: Path, url: str) -> None:
     """Make the folder of a copy, for nobody else to read, and say in it of which bucket it is."""
-    try:
+    failed, advice = f"the copy of {url} cannot be kept in {folder}", "name another folder by "
+    with system_refusals(ConfigError, failed, f"{advice}SVC_CACHE_DIR"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(folder / _LOCK):
             if Book.read(folder) is None:
                 Book(url).write(folder)
             _remove_incoming(folder)
-    except OSError as error:
-        message = f"the copy of {url} cannot be kept in {folder}: {error.strerror}"
-        raise ConfigError(f"{message}; name another folder by SVC_CACHE_DIR") from error
 
 
 def _remove_incoming(folder: Path) -> None:

@@ -5,17 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from svc_analytics.charts.axes import (
-    HATCH,
-    Axes,
-    Row,
-    Table,
-    annotate,
-    finish,
-    label_ticks,
-    picture_width,
-    rows_of,
-)
+from svc_analytics.charts import drawing
+from svc_analytics.charts.drawing import HATCH, Axes, Row, Table
 from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
 from svc_analytics.charts.usd import total, unpriced, usd_of
 from svc_analytics.charts.words import ROUNDED, cents, sentences, share
@@ -57,11 +48,11 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     rounded to cents, and add up: what no movement explains, mostly other rates at the end than
     before, is the step of the rates. Of an unknown step nothing is drawn.
     """
-    rows = rows_of(table)
+    rows = drawing.rows_of(table)
     steps = bridge_steps(rows)
     _draw_steps(axes, steps)
     why = UNKNOWN if rows else "no record"
-    finish(axes, "From opening to closing, USD", steps, why, _subtitle(steps, rows))
+    drawing.finish(axes, "From opening to closing, USD", steps, why, _subtitle(steps, rows))
 
 
 def usd_change(axes: Axes, table: Table) -> None:
@@ -70,11 +61,11 @@ def usd_change(axes: Axes, table: Table) -> None:
     `table` has a row per coin, with `currency`, `old` and `new`. The steps are rounded to cents,
     and add up: what all coins together were rounded by is in the largest step.
     """
-    rows = rows_of(table)
+    rows = drawing.rows_of(table)
     steps = change_steps(rows)
     _draw_steps(axes, steps)
     why = UNKNOWN if rows else "no record"
-    finish(axes, CHANGE, steps, why, sentence_of_change(steps))
+    drawing.finish(axes, CHANGE, steps, why, sentence_of_change(steps))
 
 
 def change_steps(rows: Sequence[Row]) -> list[Step]:
@@ -117,7 +108,7 @@ def _draw_steps(axes: Axes, steps: Sequence[Step]) -> None:
     for place, step in enumerate(steps[:-1]):
         axes.plot([float(step.end)] * 2, [place, place + 1], color=RULE, linewidth=0.8, zorder=0)
     axes.axvline(0, color=INK, linewidth=0.8)
-    label_ticks(axes.yaxis, range(len(steps)), [step.name for step in steps])
+    drawing.label_ticks(axes.yaxis, range(len(steps)), [step.name for step in steps])
     axes.set_xticks([])
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
@@ -130,7 +121,7 @@ def _draw_steps(axes: Axes, steps: Sequence[Step]) -> None:
 def _room(axes: Axes, steps: Sequence[Step]) -> float:
     """Return the room that the amounts need at the right, as a part of that of the bars."""
     amount = _EDGE + _LETTER * max((len(cents(step.amount)) + 1 for step in steps), default=0)
-    return amount / max(picture_width(axes) - _NAMES - amount, amount)
+    return amount / max(drawing.picture_width(axes) - _NAMES - amount, amount)
 
 
 def _draw(axes: Axes, place: int, step: Step) -> None:
@@ -140,7 +131,7 @@ def _draw(axes: Axes, place: int, step: Step) -> None:
         look = {"facecolor": PAPER, "edgecolor": RUST, "hatch": HATCH}
     axes.barh([place], [float(step.amount)], 0.66, left=float(step.start), **look)
     right = float(max(step.start, step.end))
-    annotate(axes, (right, place), step.text, xytext=(4, 0), va="center")
+    drawing.annotate(axes, (right, place), step.text, xytext=(4, 0), va="center")
 
 
 def bridge_steps(rows: Sequence[Row]) -> list[Step]:

@@ -6,31 +6,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from svc_analytics.charts.axes import (
-    HATCH,
-    LINES,
-    MOST_SERIES,
-    MOST_TICKS,
-    NOWHERE,
-    Axes,
-    Row,
-    Table,
-    all_months,
-    amounts,
-    annotate,
-    finish,
-    is_month,
-    label_days,
-    label_places,
-    legend_below,
-    mark_running,
-    mark_unknown,
-    percent_axis,
-    picture_width,
-    rows_of,
-    running_place,
-    signed_bars,
-)
+from svc_analytics.charts import drawing
+from svc_analytics.charts.drawing import Axes, Row, Table
 from svc_analytics.charts.palette import INK, PAPER, SERIES
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
@@ -41,7 +18,7 @@ from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.figures import in_sentence, label_of, read_figures
 
 KINDS = ("bar", "line")
-_HATCHES = ("", HATCH, "", "....", "", "\\\\\\\\\\")
+_HATCHES = ("", drawing.HATCH, "", "....", "", "\\\\\\\\\\")
 _BARS: tuple[dict[str, Any], ...] = tuple(
     {"facecolor": PAPER, "edgecolor": colour, "hatch": hatch, "linewidth": 0.8}
     if hatch
@@ -72,7 +49,7 @@ def column_chart(
     Raises:
         ConfigError: when the columns cannot be drawn.
     """
-    rows = rows_of(table, currency)
+    rows = drawing.rows_of(table, currency)
     check_columns(rows, x, y, kind, by)
     values = _values([row[x] for row in rows], x)
     places = _places(values)
@@ -82,11 +59,11 @@ def column_chart(
     for number, group in enumerate(groups):
         own = [(place, row[y]) for place, row in points if not by or row[by] == group]
         _draw(axes, kind, own, (number, len(groups)), _text(group))
-    mark_unknown(axes, sorted({place for place, row in points if row[y] is None}))
+    drawing.mark_unknown(axes, sorted({place for place, row in points if row[y] is None}))
     _label_places(axes, table, places)
     _label_values(axes, y, rows, has_common_unit(table.schema.field(y)))
-    legend_below(axes)
-    finish(axes, _title(y, x, currency), known, "unknown" if rows else "no rows")
+    drawing.legend_below(axes)
+    drawing.finish(axes, _title(y, x, currency), known, "unknown" if rows else "no rows")
 
 
 def has_common_unit(field: Any) -> str:
@@ -114,8 +91,8 @@ def check_columns(rows: Sequence[Row], x: str, y: str, kind: str, by: str) -> No
         text = f"the column {y!r} holds {_text(wrong)!r:.40}, which is no number"
         raise ConfigError(f"{text}: give y= a column of amounts or counts")
     count = len({row[by] for row in rows}) if by else 1
-    if count > MOST_SERIES:
-        text = f"the column {by!r} has {count} values, and a chart holds {MOST_SERIES}"
+    if count > drawing.MOST_SERIES:
+        text = f"the column {by!r} has {count} values, and a chart holds {drawing.MOST_SERIES}"
         raise ConfigError(f"{text}: choose some of them in the SQL")
     _check_once([(row[x], row[by]) if by else (row[x],) for row in rows])
 
@@ -150,8 +127,8 @@ def _places(values: Sequence[Any]) -> dict[Any, int]:
     """Return the place of each value of the axis: days and months keep their distance."""
     if values and isinstance(values[0], date):
         return {day: day.toordinal() for day in sorted(values)}
-    are_months = all(map(is_month, values))
-    order = all_months(values) if are_months else list(dict.fromkeys(values))
+    are_months = all(map(drawing.is_month, values))
+    order = drawing.all_months(values) if are_months else list(dict.fromkeys(values))
     return {value: place for place, value in enumerate(order)}
 
 
@@ -159,9 +136,9 @@ def _draw(axes: Axes, kind: str, points: list[Point], series: tuple[int, int], n
     """Draw one series: a line, or bars that stand beside those of the others."""
     number, count = series
     points = sorted(points, key=lambda point: point[0])  # a line runs from left to right
-    heights = [NOWHERE if value is None else float(value) for _, value in points]
+    heights = [drawing.NOWHERE if value is None else float(value) for _, value in points]
     if kind == "line":
-        look = {"markersize": 3.5, "linewidth": 1.2} | LINES[number]
+        look = {"markersize": 3.5, "linewidth": 1.2} | drawing.LINES[number]
         look |= {"label": name} if count > 1 else {}
         look |= {"marker": ""} if len(points) > _MOST_MARKERS else {}
         axes.plot([place for place, _ in points], heights, **look)
@@ -169,7 +146,7 @@ def _draw(axes: Axes, kind: str, points: list[Point], series: tuple[int, int], n
     axes.axhline(0, color=INK, linewidth=0.8)
     if count == 1:
         points = [(place, value) for place, value in points if value is not None]
-        signed_bars(axes.bar, [(place, Decimal(value)) for place, value in points])
+        drawing.signed_bars(axes.bar, [(place, Decimal(value)) for place, value in points])
         _label_bars(axes, points)
     elif points:
         width = 0.8 / count
@@ -184,12 +161,12 @@ def _label_bars(axes: Axes, points: list[Point]) -> None:
     if len(texts) == len(points) and longest <= _letters(axes, len(points)):
         for (place, value), text in zip(points, texts, strict=True):
             top = (place, max(float(value), 0.0))
-            annotate(axes, top, text, xytext=(0, 2), ha="center")
+            drawing.annotate(axes, top, text, xytext=(0, 2), ha="center")
 
 
 def _letters(axes: Axes, count: int) -> int:
     """Return how many letters fit into each of so many places beside one another."""
-    return int(picture_width(axes) * 0.85 / _LETTER / max(count, 1))
+    return int(drawing.picture_width(axes) * 0.85 / _LETTER / max(count, 1))
 
 
 def _label_places(axes: Axes, table: Table, places: dict[Any, int]) -> None:
@@ -197,13 +174,13 @@ def _label_places(axes: Axes, table: Table, places: dict[Any, int]) -> None:
     labelled = list(places)
     if labelled and isinstance(labelled[0], date):
         what = "day"
-        label_days(axes, sorted(places.values()))
+        drawing.label_days(axes, sorted(places.values()))
     else:
         what = "month"
-        most = max(_letters(axes, min(len(labelled), MOST_TICKS)), 4)
-        label_places(axes, [_cut(single_line(text), most) for text in labelled])
+        most = max(_letters(axes, min(len(labelled), drawing.MOST_TICKS)), 4)
+        drawing.label_places(axes, [_cut(single_line(text), most) for text in labelled])
         axes.set_xlim(-0.6, max(len(labelled), 1) - 0.4)
-    mark_running(axes, running_place(table, labelled, list(places.values())), what)
+    drawing.mark_running(axes, drawing.running_place(table, labelled, list(places.values())), what)
 
 
 def _cut(text: str, most: int) -> str:
@@ -220,9 +197,11 @@ def _label_values(axes: Axes, name: str, rows: Sequence[Row], common: str) -> No
             axes, name, coin, [row[name] for row in rows if row[name] is not None]
         )
     elif common == RATIO:
-        percent_axis(axes.yaxis, [float(row[name]) for row in rows if row[name] is not None])
+        drawing.percent_axis(
+            axes.yaxis, [float(row[name]) for row in rows if row[name] is not None]
+        )
     else:
-        amounts(axes.yaxis)
+        drawing.amount_axis(axes.yaxis)
     if common == USD:
         axes.set_ylim(min(axes.get_ylim()[0], 0), max(axes.get_ylim()[1], 0))
     if axes.get_ylim()[0] > 0:
@@ -235,9 +214,9 @@ def _label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Deci
     known = read_figures().get(figure)
     unit = known.unit if known else "coin"
     if unit == "ratio":
-        percent_axis(axes.yaxis, list(map(float, values)))
+        drawing.percent_axis(axes.yaxis, list(map(float, values)))
         return ""
-    amounts(axes.yaxis)
+    drawing.amount_axis(axes.yaxis)
     if unit == "USD per coin":
         return Message("USD per {coin}", coin=currency)
     return currency if unit == "coin" else unit

@@ -3,17 +3,8 @@
 from collections import Counter
 from datetime import date, datetime, timedelta
 
-from svc_analytics.charts.axes import (
-    Axes,
-    Row,
-    Table,
-    amounts,
-    finish,
-    hatched,
-    label_ticks,
-    legend_below,
-    rows_of,
-)
+from svc_analytics.charts import drawing
+from svc_analytics.charts.drawing import Axes, Row, Table
 from svc_analytics.charts.palette import BLUE, SOFT
 from svc_analytics.charts.words import apart, in_line
 from svc_analytics.instants import from_micros, to_micros
@@ -34,10 +25,10 @@ def coverage_calendar(
     is filled when all of it is complete, hatched when some of it was read, else a cross.
     Days after the newest read of any stream are blank.
     """
-    read = [row for row in rows_of(table) if row["ends_at"]]
+    read = [row for row in drawing.rows_of(table) if row["ends_at"]]
     newest = max((row["ends_at"] for row in read), default=None)
     spans = [row for row in read if row["stream"] == stream]
-    looks = {"complete": {"color": BLUE}, "in part": hatched()}
+    looks = {"complete": {"color": BLUE}, "in part": drawing.hatched()}
     labels = _months_before(newest if spans else None, months, zone)
     drawn = [
         (day.day, place, _state(spans, day, zone))
@@ -51,16 +42,16 @@ def coverage_calendar(
             axes.bar([x for x, _ in own], 0.8, 0.8, bottom=heights, label=wanted, **look)
     if unread := [(x, y) for x, y, state in drawn if state == UNREAD]:
         axes.plot(*zip(*unread, strict=True), "x", color=SOFT, markersize=3, label=UNREAD)
-    label_ticks(axes.yaxis, range(len(labels)), [f"{first:%Y-%m}" for first in labels])
+    drawing.label_ticks(axes.yaxis, range(len(labels)), [f"{first:%Y-%m}" for first in labels])
     days = range(1, 32, 5)
-    label_ticks(axes.xaxis, days, list(map(str, days)))
+    drawing.label_ticks(axes.xaxis, days, list(map(str, days)))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
     blank = Message("day ({zone}); days after the newest read are blank", zone=zone)
     axes.set_xlabel(apart(axes, blank))
-    legend_below(axes)
+    drawing.legend_below(axes)
     title = f"{stream.capitalize().replace('_', ' ')} read, by day"
-    finish(axes, title, spans, "never read", _subtitle(drawn))
+    drawing.finish(axes, title, spans, "never read", _subtitle(drawn))
 
 
 def _subtitle(drawn: list[tuple[int, int, str]]) -> str:
@@ -105,9 +96,9 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
 
     `table` has `verdict`, one row per receipt.
     """
-    counts = Counter(str(row["verdict"]) for row in rows_of(table))
+    counts = Counter(str(row["verdict"]) for row in drawing.rows_of(table))
     ordered = sorted(counts.items(), key=lambda pair: (pair[0] not in PROVEN, -pair[1], pair[0]))
-    for label, look in (("proven", {"color": BLUE}), ("not proven", hatched())):
+    for label, look in (("proven", {"color": BLUE}), ("not proven", drawing.hatched())):
         own = [n for n, (name, _) in enumerate(ordered) if (name in PROVEN) == (label == "proven")]
         if own:
             bars = axes.barh(own, [ordered[n][1] for n in own], 0.7, label=label, **look)
@@ -117,14 +108,14 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
                 padding=3,
                 fontsize="small",
             )
-    label_ticks(axes.yaxis, range(len(ordered)), [verdict for verdict, _ in ordered])
+    drawing.label_ticks(axes.yaxis, range(len(ordered)), [verdict for verdict, _ in ordered])
     axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
     axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
-    amounts(axes.xaxis)
+    drawing.amount_axis(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel(apart(axes, "receipts"))
-    legend_below(axes)
+    drawing.legend_below(axes)
     proven = sum(count for name, count in ordered if name in PROVEN)
     named = {"count": f"{proven:,}", "total": f"{sum(counts.values()):,}"}
     sentence = Message("chart.proven", **named) if ordered else ""
-    finish(axes, "Receipts by verdict", ordered, "no receipt", sentence)
+    drawing.finish(axes, "Receipts by verdict", ordered, "no receipt", sentence)

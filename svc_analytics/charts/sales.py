@@ -6,30 +6,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
 from typing import Any
 
-from svc_analytics.charts.axes import (
-    LINES,
-    NOWHERE,
-    UNKNOWN,
-    Axes,
-    Row,
-    Table,
-    all_months,
-    annotate,
-    finish,
-    finish_days,
-    label_days,
-    label_places,
-    label_ticks,
-    labels,
-    legend_below,
-    mark_running,
-    mark_running_month,
-    mark_unknown,
-    percent_axis,
-    rows_of,
-    running_place,
-    signed_bars,
-)
+from svc_analytics.charts import drawing
+from svc_analytics.charts.drawing import LINES, NOWHERE, UNKNOWN, Axes, Row, Table
 from svc_analytics.charts.palette import INK, PAPER, SERIES, shade
 from svc_analytics.charts.words import apart, in_line, percent, period_name, sentences, six_digits
 from svc_analytics.formatting.status_line import RUNNING, status_line_of
@@ -63,7 +41,7 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     day of unknown movement is hatched grey. It is no balance: deposits and withdrawals are not
     in it.
     """
-    rows = rows_of(table, currency)
+    rows = drawing.rows_of(table, currency)
     days = [row["day"].toordinal() for row in rows]
     closing = [NOWHERE if row["closing"] is None else float(row["closing"]) for row in rows]
     is_known = any(row["closing"] is not None for row in rows)
@@ -102,14 +80,14 @@ def _daily_bars(
     axes: Axes, table: Table, currency: str, name: str, title: str, sentence: str = ""
 ) -> None:
     """Draw a bar for each day's figure, hatched grey where it is unknown."""
-    figures = [(row["day"], row[name]) for row in rows_of(table, currency)]
+    figures = [(row["day"], row[name]) for row in drawing.rows_of(table, currency)]
     known = [(day.toordinal(), value) for day, value in figures if value is not None]
-    signed_bars(axes.bar, known)
-    mark_unknown(axes, [day.toordinal() for day, value in figures if value is None])
+    drawing.signed_bars(axes.bar, known)
+    drawing.mark_unknown(axes, [day.toordinal() for day, value in figures if value is None])
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
-    finish_days(axes, table, currency)
-    finish(axes, title, figures, "no movement", sentence or _best(known, currency))
+    drawing.finish_days(axes, table, currency)
+    drawing.finish(axes, title, figures, "no movement", sentence or _best(known, currency))
 
 
 def _best(known: list[tuple[int, Decimal]], currency: str) -> str:
@@ -131,7 +109,7 @@ def fee_tiers(axes: Axes, table: Table, zone: str = "UTC") -> None:
     `table` has `currency`, `rate`, `first_at` and `last_at`, as the view `fee_tiers`. A tier is
     inferred from the fees: no record states it.
     """
-    rows = sorted(rows_of(table), key=lambda row: row["first_at"])
+    rows = sorted(drawing.rows_of(table), key=lambda row: row["first_at"])
     groups = _alike(rows)
     ends = [_place(row["last_at"], zone) for row in rows]
     for number, (coins, steps) in enumerate(groups.items()):
@@ -142,14 +120,18 @@ def fee_tiers(axes: Axes, table: Table, zone: str = "UTC") -> None:
         look["linestyle"] = _STYLES[number % len(_STYLES)]
         axes.step([*starts, last], [*rates, rates[-1]], where="post", label=coins, **look)
         for start, row in zip(starts, steps, strict=True):
-            annotate(axes, (start, float(row["rate"])), percent(row["rate"]), xytext=(3, 4))
+            drawing.annotate(axes, (start, float(row["rate"])), percent(row["rate"]), xytext=(3, 4))
     if rows:
-        mark_running_month(axes, table, max(ends))
+        drawing.mark_running_month(axes, table, max(ends))
     first = [_place(row["first_at"], zone) for row in rows[:1]]
-    label_days(axes, [int(place) for place in [*first, max(ends, default=0.0)]] if rows else [])
-    percent_axis(axes.yaxis, [float(row["rate"]) for row in rows])
-    legend_below(axes)
-    finish(axes, "Fee rate by tier", rows, "nothing sold", _subtitle(list(groups.values()), zone))
+    drawing.label_days(
+        axes, [int(place) for place in [*first, max(ends, default=0.0)]] if rows else []
+    )
+    drawing.percent_axis(axes.yaxis, [float(row["rate"]) for row in rows])
+    drawing.legend_below(axes)
+    drawing.finish(
+        axes, "Fee rate by tier", rows, "nothing sold", _subtitle(list(groups.values()), zone)
+    )
 
 
 def _alike(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -206,9 +188,9 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
     are drawn. A month that is not over is shaded. Where a ratio is unknown or nothing was
     charged, the line is broken.
     """
-    rows = rows_of(table)
-    shown = all_months(labels(rows))[-months:]
-    named = zip(rows, labels(rows), strict=True)
+    rows = drawing.rows_of(table)
+    shown = drawing.all_months(drawing.labels(rows))[-months:]
+    named = zip(rows, drawing.labels(rows), strict=True)
     ratios = {(row["currency"], name): row["refund_ratio_period"] for row, name in named}
     drawn: list[float] = []
     for number, coin in enumerate(sorted({row["currency"] for row in rows})):
@@ -217,17 +199,17 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
         look = {"linewidth": 1.4, "markersize": 3.5} | LINES[number % len(LINES)]
         axes.plot(range(len(shown)), heights, label=coin, **look)
         drawn += [height for height in heights if height == height]
-    running = running_place(table, shown, range(len(shown)))
-    mark_running(axes, running, "month")
-    label_places(axes, shown)
-    percent_axis(axes.yaxis, drawn)
+    running = drawing.running_place(table, shown, range(len(shown)))
+    drawing.mark_running(axes, running, "month")
+    drawing.label_places(axes, shown)
+    drawing.percent_axis(axes.yaxis, drawn)
     axes.grid(axis="y")
     axes.set_xlim(-0.6, max(len(shown), 1) - 0.4)
     if drawn:
-        legend_below(axes)
+        drawing.legend_below(axes)
     title, why = "Refunds over total charged, by month of the refund", "no record"
     sentence = _highest(shown[:running], ratios)
-    finish(axes, title, drawn, "nothing charged" if rows else why, sentence)
+    drawing.finish(axes, title, drawn, "nothing charged" if rows else why, sentence)
 
 
 def _highest(months: list[str], ratios: dict[tuple[str, str], Decimal | None]) -> str:
@@ -255,11 +237,11 @@ def refund_cohorts(axes: Axes, table: Table, currency: str, months: int = 12) ->
     shows its percentage, and an unknown one is hatched with `?`. The axes hold the newest `months`
     of all coins, and every month between.
     """
-    everything = rows_of(table)
-    newest = all_months(row["refund_month"] for row in everything)[-months:]
+    everything = drawing.rows_of(table)
+    newest = drawing.all_months(row["refund_month"] for row in everything)[-months:]
     ratios = {
         (row["payment_month"], row["refund_month"]): row["ratio"]
-        for row in rows_of(table, currency)
+        for row in drawing.rows_of(table, currency)
         if row["payment_month"] in newest and row["refund_month"] in newest
     }
     known = [ratio for ratio in ratios.values() if ratio is not None]
@@ -269,13 +251,13 @@ def refund_cohorts(axes: Axes, table: Table, currency: str, months: int = 12) ->
         _field(axes, place, ratio, _depth(ratio, top))
     axes.set_xlim(-0.5, max(len(newest), 1) - 0.5)
     axes.set_ylim(max(len(newest), 1) - 0.5, -0.5)
-    label_places(axes, _marked(table, newest, "\n"))
-    label_ticks(axes.yaxis, range(len(newest)), _marked(table, newest, " "))
+    drawing.label_places(axes, _marked(table, newest, "\n"))
+    drawing.label_ticks(axes.yaxis, range(len(newest)), _marked(table, newest, " "))
     lines = [apart(axes, text) for text in ("month of the refund", _key(known))]
     axes.set_xlabel("\n".join(lines))
     axes.set_ylabel(apart(axes, "month of the payment"))
     title = Message("Refunded share of each month's total charged, {coin}", coin=currency)
-    finish(axes, title, list(ratios), "no refund", _largest(ratios))
+    drawing.finish(axes, title, list(ratios), "no refund", _largest(ratios))
 
 
 def _depth(ratio: Decimal | None, top: Decimal) -> int:

@@ -9,39 +9,10 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from svc_analytics.charts.axes import (
-    MOST_SERIES,
-    NOWHERE,
-    UNKNOWN,
-    Axes,
-    Row,
-    Table,
-    all_months,
-    amounts,
-    annotate,
-    finish,
-    finish_days,
-    label_ticks,
-    legend_below,
-    mark_running,
-    mark_unknown,
-    rows_of,
-    running_place,
-    signed_bars,
-)
+from svc_analytics.charts import drawing, words
+from svc_analytics.charts.drawing import MOST_SERIES, NOWHERE, UNKNOWN, Axes, Row, Table
 from svc_analytics.charts.palette import BLUE, INK, PAPER, SERIES
-from svc_analytics.charts.words import (
-    ROUNDED,
-    apart,
-    cents,
-    in_line,
-    language_of,
-    month_short,
-    percent,
-    period_name,
-    sentences,
-    share,
-)
+from svc_analytics.charts.words import ROUNDED
 from svc_analytics.messages import Message, listed, translated
 from svc_analytics.money import EXACT, group_digits
 from svc_analytics.warehouse.figures import label_of
@@ -107,27 +78,27 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     with a coin of unknown value is hatched grey, and has no total. With the counts of records and
     of those with a USD value, the sentence says how many have none.
     """
-    left = _left(rows_of(table))
-    shown = all_months(left)[-months:]
+    left = _left(drawing.rows_of(table))
+    shown = drawing.all_months(left)[-months:]
     coins = _largest_first(left, shown)
     drawn = [month for month in shown if left.get(month)]
     if drawn:
         _draw_stacks(axes, left, shown, coins)
         _draw_year_before(axes, left, shown)
     unknown = [place for place, month in enumerate(shown) if None in left.get(month, {}).values()]
-    mark_unknown(axes, unknown)
-    running = running_place(table, shown, range(len(shown)))
-    mark_running(axes, running, "month")
+    drawing.mark_unknown(axes, unknown)
+    running = drawing.running_place(table, shown, range(len(shown)))
+    drawing.mark_running(axes, running, "month")
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
     axes.margins(y=0.12)  # the total of the newest month stands above it
     axes.spines["left"].set_visible(False)
-    amounts(axes.yaxis)
+    drawing.amount_axis(axes.yaxis)
     _label_months(axes, shown)
-    legend_below(axes)
+    drawing.legend_below(axes)
     title = Message("{FIGURE} by month, USD", figure=translated(label_of("net_settlement")))
     whole = shown[:running] if running is not None else shown
-    finish(axes, title, drawn, "no record", _subtitle(left, whole, rows_of(table)))
+    drawing.finish(axes, title, drawn, "no record", _subtitle(left, whole, drawing.rows_of(table)))
 
 
 def _left(rows: Sequence[Row]) -> Left:
@@ -194,7 +165,9 @@ def _draw_stacks(axes: Axes, left: Left, shown: Sequence[str], coins: Sequence[s
     newest = _total(left, shown[-1])
     if newest is not None:
         top = (len(shown) - 0.7, float(tops[-1][1]))
-        text = in_line(axes, group_digits(f"{newest.quantize(Decimal(1), context=ROUNDED):f}"))
+        text = words.in_line(
+            axes, group_digits(f"{newest.quantize(Decimal(1), context=ROUNDED):f}")
+        )
         look = {"ha": "right", "fontsize": "small", "fontweight": "bold"}
         axes.annotate(text, top, (0, 3), textcoords="offset points", **look)
 
@@ -212,10 +185,10 @@ def _label_months(axes: Axes, months: Sequence[str]) -> None:
 
     There is no room for two years side by side: below the month before a January there is none.
     """
-    language = language_of(axes)
+    language = words.language_of(axes)
     texts = []
     for place, month in enumerate(months):
-        name = month_short(month) if language.is_english else language.number(month[5:7])
+        name = words.month_short(month) if language.is_english else language.number(month[5:7])
         is_first = place == 0 and not "".join(months[1:2]).endswith("-01")
         year = language.number(month[:4]) if is_first or month.endswith("-01") else ""
         texts.append(f"{name}\n{year}" if year else name)
@@ -233,8 +206,8 @@ def _subtitle(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
     coin, value = max(left[newest].items(), key=lambda pair: pair[1] or Decimal(0))
     largest = {}
     if totals[newest] > 0 and len(left[newest]) > 1:
-        largest = {"coin": coin, "share": share(value or Decimal(0), totals[newest])}
-    return sentences(
+        largest = {"coin": coin, "share": words.share(value or Decimal(0), totals[newest])}
+    return words.sentences(
         _ranked(newest, totals, largest), _compared(left, newest, totals), unpriced(drawn)
     )
 
@@ -242,15 +215,17 @@ def _subtitle(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
 def _ranked(newest: str, totals: dict[str, Decimal], largest: dict[str, str]) -> str:
     """Say that it is the highest or the lowest, or how it differs from the month before."""
     values, has_largest = list(totals.values()), bool(largest)
-    name: dict[str, Any] = {"period": translated(period_name(newest)), **largest}
+    name: dict[str, Any] = {"period": translated(words.period_name(newest)), **largest}
     if len(values) > 1 and totals[newest] in (max(values), min(values)):
         codes = _HIGHEST if totals[newest] == max(values) else _LOWEST
         return Message(codes[has_largest], count=len(values), **name)
     if len(values) > 1 and values[-2] > 0:
         more = EXACT.subtract(totals[newest], values[-2])
-        before = period_name(list(totals)[-2])
+        before = words.period_name(list(totals)[-2])
         code = (_ABOVE if more >= 0 else _BELOW)[has_largest]
-        return Message(code, percent=share(more, values[-2]), before=translated(before), **name)
+        return Message(
+            code, percent=words.share(more, values[-2]), before=translated(before), **name
+        )
     return Message("chart.largest", **name) if largest else ""
 
 
@@ -262,7 +237,9 @@ def _compared(left: Left, newest: str, totals: dict[str, Decimal]) -> str:
     more = EXACT.subtract(totals[newest], before)
     code = "chart.year_above" if more >= 0 else "chart.year_below"
     return Message(
-        code, percent=share(more, before), before=translated(period_name(year_before(newest)))
+        code,
+        percent=words.share(more, before),
+        before=translated(words.period_name(year_before(newest))),
     )
 
 
@@ -272,21 +249,23 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     `table` has `currency` and `usd_exposure`. Shares are of the sum of all values without
     sign. If a coin's value is unknown, it is named below, without any total or share.
     """
-    pairs = [(row["currency"], row["usd_exposure"]) for row in rows_of(table)]
+    pairs = [(row["currency"], row["usd_exposure"]) for row in drawing.rows_of(table)]
     unknown = [currency for currency, value in pairs if value is None]
     known = [(currency, value) for currency, value in pairs if value is not None]
     known.sort(key=lambda pair: (abs(pair[1]), pair[0]))
     values = [value for _, value in known]
     _hatch_unknown(axes, range(len(known), len(pairs)))
-    signed_bars(axes.barh, list(enumerate(values)))
+    drawing.signed_bars(axes.barh, list(enumerate(values)))
     shares = ["" for _ in known] if unknown else _shares(values)
     for place, (value, own) in enumerate(zip(values, shares, strict=True)):
-        amount = {"amount": cents(value)}
+        amount = {"amount": words.cents(value)}
         text = Message("{amount} USD, {share}", share=own, **amount) if own else None
         text = text or Message("{amount} USD", **amount)
-        annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
+        drawing.annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
     axes.axvline(0, color=INK, linewidth=0.8)
-    label_ticks(axes.yaxis, range(len(pairs)), [*(currency for currency, _ in known), *unknown])
+    drawing.label_ticks(
+        axes.yaxis, range(len(pairs)), [*(currency for currency, _ in known), *unknown]
+    )
     axes.set_xticks([])
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_visible(False)
@@ -294,10 +273,10 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     # There is room for the texts to the right of the bars.
     axes.set_xlim(1.08 * least, most + 0.6 * ((most - least) or 1.0))
     if not unknown and any(value < 0 for value in values):
-        axes.set_xlabel(apart(axes, "shares are of the worth without sign"))
-    legend_below(axes)
+        axes.set_xlabel(words.apart(axes, "shares are of the worth without sign"))
+    drawing.legend_below(axes)
     why, sentence = "no position in USD is known", _largest(known, unknown)
-    finish(axes, _title(values, unknown), known, why, sentence)
+    drawing.finish(axes, _title(values, unknown), known, why, sentence)
 
 
 def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
@@ -314,7 +293,7 @@ def _title(values: list[Decimal], unknown: list[str]) -> str:
         return Message(sentence, coins=listed(unknown))
     if not values:
         return "Position by coin, USD"
-    return Message("Position by coin: {total} USD", total=cents(total(values)))
+    return Message("Position by coin: {total} USD", total=words.cents(total(values)))
 
 
 def _largest(known: list[tuple[str, Decimal]], unknown: list[str]) -> str:
@@ -323,13 +302,13 @@ def _largest(known: list[tuple[str, Decimal]], unknown: list[str]) -> str:
     if unknown or len(known) < 2 or not worth:
         return ""
     coin, value = known[-1]
-    return Message("chart.largest_worth", coin=coin, share=share(value, worth))
+    return Message("chart.largest_worth", coin=coin, share=words.share(value, worth))
 
 
 def _shares(values: list[Decimal]) -> list[str]:
     """Return each value's share of the sum of all without their signs; none of nothing."""
     worth = total(map(abs, values))
-    return [percent(ROUNDED.divide(abs(value), worth)) if worth else "" for value in values]
+    return [words.percent(ROUNDED.divide(abs(value), worth)) if worth else "" for value in values]
 
 
 def usd_rates(axes: Axes, table: Table, currency: str) -> None:
@@ -339,7 +318,7 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
     day without a rate the line is broken; where there were records, the rate is unknown and
     the day hatched grey. The axis need not hold zero: a rate is no amount.
     """
-    everything = sorted(rows_of(table, currency), key=lambda row: row["day"])
+    everything = sorted(drawing.rows_of(table, currency), key=lambda row: row["day"])
     rows = {row["day"].toordinal(): row for row in everything}
     days = range(min(rows, default=0), max(rows, default=-1) + 1)
     low, median, high = (_places(rows, days, name) for name in ("low", "median", "high"))
@@ -354,11 +333,13 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
         }
         axes.stairs(high, edges, baseline=low, fill=True, **look)
         axes.stairs(median, edges, baseline=None, color=INK, label="median of the day")
-    mark_unknown(axes, [day for day, row in rows.items() if row["median"] is None])
-    finish_days(axes, table, Message("USD per {coin}", coin=currency))
+    drawing.mark_unknown(axes, [day for day, row in rows.items() if row["median"] is None])
+    drawing.finish_days(axes, table, Message("USD per {coin}", coin=currency))
     why = "unknown: no record of this coin has a USD value" if rows else "no movement"
     title = Message("USD rates by day, {coin} (axis not from zero)", coin=currency)
-    finish(axes, title, known, why, _rates([row["median"] for row in rows.values()], currency))
+    drawing.finish(
+        axes, title, known, why, _rates([row["median"] for row in rows.values()], currency)
+    )
 
 
 def _rates(medians: list[Decimal | None], currency: str) -> str:
@@ -368,7 +349,7 @@ def _rates(medians: list[Decimal | None], currency: str) -> str:
         return ""
     first, last = known[0], known[-1]
     code = "chart.rate_higher" if last >= first else "chart.rate_lower"
-    change = share(ROUNDED.subtract(last, first), first)
+    change = words.share(ROUNDED.subtract(last, first), first)
     texts = {"first": _rate(first), "last": _rate(last)}
     return Message(code, coin=currency, percent=change, **texts)
 
@@ -376,7 +357,7 @@ def _rates(medians: list[Decimal | None], currency: str) -> str:
 def _rate(rate: Decimal) -> str:
     """Write a rate with 2 places, one below 100 with 4: a stable coin's moves behind the second."""
     if rate >= 100:
-        return cents(rate)
+        return words.cents(rate)
     return f"{rate.quantize(Decimal('0.0001'), context=ROUNDED):f}"
 
 

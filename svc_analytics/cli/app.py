@@ -4,14 +4,15 @@ Data goes to stdout, notes to stderr. The modules of the commands load when they
 so that `--help` answers at once although some need heavy libraries.
 """
 
-from __future__ import annotations
-
+import ctypes
 import errno
 import gc
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -19,31 +20,11 @@ from typing import Any
 
 import click
 
-from svc_analytics.cli.address_space import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
-from svc_analytics.cli.console import (
-    FORMS,
-    VARIABLE,
-    check_form,
-    echo_error,
-    echo_note,
-    echo_usage_error,
-    echo_warning,
-    notes_of,
-    progress_that_passes,
-    stderr_in_form,
-)
+from svc_analytics import environment
+from svc_analytics.cli import console
+from svc_analytics.cli.console import FORMS, VARIABLE
 from svc_analytics.commands import COMMANDS
-from svc_analytics.environment import (
-    PREFIX,
-    SettingPlaces,
-    Text,
-    command_of,
-    here,
-    is_setting,
-    near_miss,
-    unread,
-    variable,
-)
+from svc_analytics.environment import PREFIX, SettingPlaces, Text
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lake.loading import load_arrow_alone
@@ -106,12 +87,12 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command {args[0]!r}: did you mean {near[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and not {*ctx.help_option_names} & {*rest}:
-            here().read(VARIABLE, check_form)
-            settings = option_settings(command, name, here())
+            environment.here().read(VARIABLE, console.check_form)
+            settings = option_settings(command, name, environment.here())
             ctx.meta[_SETTINGS], ctx.default_map = settings, default_map(settings, ctx)
             if {"-v", "-vv", "--verbose"} & {*rest}:
                 for each in settings:
-                    echo_note(each.origin, "origin_of_option")
+                    console.echo_note(each.origin, "origin_of_option")
         return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -151,14 +132,14 @@ def cli() -> None:
 
 def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a library's warning as one line, without the file and the code that it stands in."""
-    echo_warning(str(message))
+    console.echo_warning(str(message))
 
 
 class _OnStderr(logging.Handler):
     """Prints each line of a log as a warning."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        echo_warning(record.getMessage())
+        console.echo_warning(record.getMessage())
 
 
 _ON_STDERR = _OnStderr(logging.WARNING)  # one, however often a process runs a command
@@ -166,7 +147,7 @@ _ON_STDERR = _OnStderr(logging.WARNING)  # one, however often a process runs a c
 
 def main() -> None:
     """Run the command line and exit with the documented code."""
-    with stderr_in_form(sys.argv[1:], here()), progress_that_passes():
+    with console.stderr_in_form(sys.argv[1:], environment.here()), console.progress_that_passes():
         code = _run()
     sys.exit(code)
 
@@ -183,22 +164,24 @@ def _run() -> int:
         cli.main(standalone_mode=False)
         sys.stdout.flush()  # a full disk behind it is told here, not when Python ends
     except SvcError as error:
-        return echo_error("; ".join([str(error), *notes_of(error)]), error.exit_code, error)
+        return console.echo_error(
+            "; ".join([str(error), *console.notes_of(error)]), error.exit_code, error
+        )
     except click.UsageError as error:
-        return echo_usage_error(error)
+        return console.echo_usage_error(error)
     except click.ClickException as error:
-        return echo_error(error.format_message(), error.exit_code, error)
+        return console.echo_error(error.format_message(), error.exit_code, error)
     except (click.Abort, KeyboardInterrupt):
-        return echo_error(_INTERRUPTED, EXIT_INTERRUPTED, KeyboardInterrupt())
+        return console.echo_error(_INTERRUPTED, EXIT_INTERRUPTED, KeyboardInterrupt())
     except BrokenPipeError:
         sys.stderr.close()  # the program that read our output has ended: print no more
     except OSError as error:
-        code = echo_error(_failed_call(error), 1, error)
+        code = console.echo_error(_failed_call(error), 1, error)
         sys.stdout = None  # what it could not print it would try again at its end
         return code
     except Exception as error:
         internal = f"internal error: {type(error).__name__}: {error}"
-        return echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1, error)
+        return console.echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1, error)
     return 0
 
 
@@ -258,7 +241,7 @@ def options_of(
         if isinstance(option, click.Option):
             named = [name.lstrip("-") for name in option.opts if name.startswith("--")]
             for name in dict.fromkeys([*named, option.name or ""]):
-                yield variable(*words, name), words, option
+                yield environment.variable(*words, name), words, option
 
 
 def option_settings(
@@ -268,10 +251,12 @@ def option_settings(
     options = list(options_of(command, (name,)))
     known = {each for each, _, _ in options}
     for other in _strange(source.dotenv, name, known):
-        raise ConfigError(f"in {source.folder / '.env'}: {unread(other, known)}")
+        raise ConfigError(f"in {source.folder / '.env'}: {environment.unread(other, known)}")
     for other in _strange(source.environ, name, known):
-        if near_miss(other, known):
-            echo_note(unread(other, known), "unread_variable", "warning", name=other)
+        if environment.near_miss(other, known):
+            console.echo_note(
+                environment.unread(other, known), "unread_variable", "warning", name=other
+            )
     settings = [OptionSetting(words, option, source.find(each)) for each, words, option in options]
     return [each for each in settings if each.setting.text]
 
@@ -282,8 +267,8 @@ def _strange(variables: Mapping[str, str], command: str, known: Collection[str])
         name
         for name in variables
         if name.startswith(PREFIX)
-        and command_of(name) in (None, command)
-        and not is_setting(name)
+        and environment.command_of(name) in (None, command)
+        and not environment.is_setting(name)
         and not {name, name.removesuffix("_FILE")} & set(known)
     ]
 
@@ -306,3 +291,57 @@ def note_origins(error: ConfigError | click.UsageError, settings: list[OptionSet
     message = error.format_message() if isinstance(error, click.UsageError) else str(error)
     for note in dict.fromkeys(each.origin for each in settings if each.is_named_in(message)):
         error.add_note(note)
+
+
+# ---------- Little address space (`ulimit -v`): what libraries need not reserve, and running out
+# By default glibc reserves 64 MB for every thread, and Arrow's allocator a gigabyte. Under a
+# limit that leaves nothing for data, and libraries that cannot reserve more crash.
+
+LEAST = 640 * 1024**2  # bytes: with fewer, libraries crash while they load
+AMPLE = 8 * 1024**3  # bytes: under a higher limit nothing is changed
+OUT_OF_MEMORY = "not enough memory: close other programs, use fewer --workers, or raise the limit"
+_FRUGAL = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "ARROW_IO_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+# glibc's numbers of the options that MALLOC_ARENA_MAX and MALLOC_MMAP_THRESHOLD_ set.
+_ARENA_MAX, _MMAP_THRESHOLD = -8, -3
+_LARGE = 256 * 1024  # bytes of a block that is given back to the system at once
+
+
+def fit_into_limit() -> None:
+    """Reserve little if this process may have little, before anything heavy loads.
+
+    Raises `SvcError` where that is too little to begin with.
+    """
+    limit = _limit()
+    if limit is None or limit >= AMPLE:
+        return
+    if limit < LEAST:
+        need = f"{LEAST >> 20} MiB to begin, and 1 GiB for large records"
+        raise SvcError(f"this process may have {limit >> 20} MiB of memory: it needs {need}")
+    for name, value in _FRUGAL.items():
+        os.environ.setdefault(name, value)
+    with suppress(OSError, AttributeError):  # no glibc
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_ARENA_MAX, 1)
+        mallopt(_MMAP_THRESHOLD, _LARGE)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether an error means that memory ran out, whichever library noticed."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    is_thread = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
+    return isinstance(error, MemoryError) or "OutOfMemoryException" in names or is_thread
+
+
+def _limit() -> int | None:
+    """Return the bytes of address space that this process may have, if there is a limit."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return None
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if soft == resource.RLIM_INFINITY else soft

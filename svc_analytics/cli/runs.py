@@ -1,7 +1,5 @@
 """Runs of `extract` and `close`: watched where a timer starts them, or planned with --dry-run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

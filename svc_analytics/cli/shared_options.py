@@ -18,7 +18,7 @@ from svc_analytics.periods import CALENDARS
 
 if TYPE_CHECKING:
     from svc_analytics.lakehouse import Lakehouse
-    from svc_analytics.lakes.lakes import Lakes
+    from svc_analytics.lakes import Lakes
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -296,7 +296,7 @@ def open_lake(data_dir: str | None, engine: EngineSetting = HERE) -> Lakehouse:
 
 def open_together(data_dirs: Sequence[str], engine: EngineSetting) -> Lakes:
     """Open the lakes of several merchants."""
-    from svc_analytics.lakes.lakes import open_lakes
+    from svc_analytics.lakes import open_lakes
 
     address, places = engine
     return open_lakes(data_dirs, engine=address, engine_data=(address and places) or None)

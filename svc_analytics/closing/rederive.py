@@ -11,18 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.closing import seals
-from svc_analytics.closing.diff import (
-    NO_DIFFERENCES,
-    READ_AT,
-    Tables,
-    as_texts,
-    both_name,
-    comparable,
-    compare,
-    is_different,
-    read_tables,
-)
+from svc_analytics.closing import diff, seals
+from svc_analytics.closing.diff import NO_DIFFERENCES, READ_AT, Tables
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
@@ -96,7 +86,7 @@ def _table(folder: Path, manifest: seals.Manifest, name: str, columns: Collectio
     """Read a sealed table that is as it was sealed; else one of these columns, without rows."""
     files = {each: facts for each, facts in manifest["files"].items() if each.split(".")[0] == name}
     names = files.keys() - seals.broken_files(folder, {**manifest, "files": files})
-    return read_tables(folder, names).get(name, pa.table({each: [] for each in columns}))
+    return diff.read_tables(folder, names).get(name, pa.table({each: [] for each in columns}))
 
 
 def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
@@ -104,7 +94,7 @@ def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Stateme
     if new.content_digest() == manifest["content_digest"]:
         return NO_DIFFERENCES
     files = manifest["files"].keys() - seals.broken_files(folder, manifest)
-    return differences(lake, read_tables(folder, files), new)
+    return differences(lake, diff.read_tables(folder, files), new)
 
 
 def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Table:
@@ -113,9 +103,9 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
     Where nothing but verdicts on receipts differs, there are none.
     """
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
-    (before, after), changed = comparable(known, as_texts(new.tables)), changed_ids(lake)
-    if is_different(without_verdicts(before), without_verdicts(after), changed):
-        return compare(before, after, changed)
+    (before, after), changed = diff.comparable(known, diff.as_texts(new.tables)), changed_ids(lake)
+    if diff.is_different(without_verdicts(before), without_verdicts(after), changed):
+        return diff.compare(before, after, changed)
     return NO_DIFFERENCES
 
 
@@ -129,12 +119,12 @@ def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Sta
     if before is None:
         return True  # the chain says that it is missing
     said = seals.read_manifest(before)
-    old = read_tables(before, said["files"].keys() - seals.broken_files(before, said))
+    old = diff.read_tables(before, said["files"].keys() - seals.broken_files(before, said))
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
-    texts = as_texts(sealed.tables)
+    texts = diff.as_texts(sealed.tables)
     # A release that knew of no older form wrote down what differs in it alone, too.
-    pairs = comparable(known, texts), both_name(known, texts)
-    return any(_without_causes(compare(*pair)) == _without_causes(table) for pair in pairs)
+    pairs = diff.comparable(known, texts), diff.both_name(known, texts)
+    return any(_without_causes(diff.compare(*pair)) == _without_causes(table) for pair in pairs)
 
 
 def _without_causes(table: pa.Table) -> list[dict[str, str | None]]:

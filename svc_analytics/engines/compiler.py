@@ -10,25 +10,8 @@ from functools import cache
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
-from svc_analytics.engines.trees import (
-    FORMATS,
-    OUR_DIALECT,
-    RAISES,
-    Tree,
-    arguments,
-    call_of,
-    change,
-    inner_steps,
-    own_words,
-    parameters,
-    parse,
-    steps,
-    tables,
-    unsupported_part,
-    without_filters,
-    write_in,
-    write_out,
-)
+from svc_analytics.engines import trees
+from svc_analytics.engines.trees import FORMATS, OUR_DIALECT, RAISES, Tree
 from svc_analytics.instants import to_micros
 from svc_analytics.warehouse.models import Model
 from svc_analytics.warehouse.view_builder import RECEIPTLESS, every_model
@@ -86,13 +69,13 @@ class Compiler:
     ) -> Tree:
         """Return a query without its `with`, whose steps become steps of the whole."""
         own = dict(outer)
-        for step in steps(tree):
+        for step in trees.steps(tree):
             name = self._free(f"{prefix}{step.alias}")
             self._steps[name] = self._take(step.this.copy(), f"{name}__", own)
             own[step.alias.lower()] = name
         tree.set("with_", None)
         for each in list(tree.find_all(exp.Subquery)):
-            if steps(each.this):
+            if trees.steps(each.this):
                 each.set(
                     "this", self._take(each.this.copy(), f"{prefix}inner__", own, is_inner=True)
                 )
@@ -101,8 +84,8 @@ class Compiler:
 
     def _resolve(self, tree: Tree, own: Mapping[str, str]) -> None:
         """Give each table the name of a step of the whole, or of a table of the engine."""
-        for table in list(tables(tree)):
-            called = call_of(table)
+        for table in list(trees.tables(tree)):
+            called = trees.call_of(table)
             if table.meta.get(_DONE):
                 continue  # of a query within
             table.meta[_DONE] = True
@@ -113,11 +96,11 @@ class Compiler:
 
     def _model(self, table: exp.Table) -> str:
         """Return the step of a model, as it is called here."""
-        model = self.models[call_of(table)]
-        values = arguments(table, parameters(model.signature))
+        model = self.models[trees.call_of(table)]
+        values = trees.arguments(table, trees.parameters(model.signature))
         called = ", ".join([model.name, *(each.sql(OUR_DIALECT) for each in values.values())])
         if called not in self._names:
-            body = write_in(parse(model.sql), values)
+            body = trees.write_in(trees.parse(model.sql), values)
             self._names[called] = self.add_query(model.name, body)
         return self._names[called]
 
@@ -163,13 +146,14 @@ def translate(sql: Tree, dialect: str) -> str:
 
 def _plain(tree: Tree, dialect: str) -> Tree:
     if dialect == OUR_DIALECT:
-        return without_filters(tree)
-    return without_filters(write_out(count_to_the_middle(tree), own_words(dialect)))
+        return trees.without_filters(tree)
+    written = trees.write_out(count_to_the_middle(tree), trees.own_words(dialect))
+    return trees.without_filters(written)
 
 
 def _ruled(tree: Tree, dialect: str) -> Tree:
     for rule in _RULES.get(dialect, ()):
-        tree = change(tree, rule)
+        tree = trees.change(tree, rule)
     return tree
 
 
@@ -255,7 +239,7 @@ def guard_sums(tree: Tree, dialect: str) -> Tree:
             return _guarded(node, node, dialect)
         return node
 
-    return change(tree, put)
+    return trees.change(tree, put)
 
 
 def _guarded(whole: Tree, summed: exp.Sum, dialect: str) -> Tree:
@@ -408,8 +392,8 @@ class SqlSupport:
             return "a step within a step"
         if has_odd_median(tree):
             return "a median over a join"
-        own = own_words(self.dialect)
-        return unsupported_part(tree, own, is_ours=is_ours) or self._unsupported_source(
+        own = trees.own_words(self.dialect)
+        return trees.unsupported_part(tree, own, is_ours=is_ours) or self._unsupported_source(
             sources(tree) - {*known}
         )
 
@@ -442,7 +426,8 @@ class SqlSupport:
 
 def sources(tree: Tree) -> set[str]:
     """Return the models and files that a query names; its own steps are none."""
-    return {call_of(table) for table in tables(tree) if call_of(table)} - inner_steps(tree)
+    called = set(filter(None, map(trees.call_of, trees.tables(tree))))
+    return called - trees.inner_steps(tree)
 
 
 @cache
@@ -473,7 +458,7 @@ def _sources(name: str) -> frozenset[str]:
 
 
 def _tree(name: str) -> Tree:
-    return parse(models()[name].sql)
+    return trees.parse(models()[name].sql)
 
 
 def _file(name: str) -> str | None:

@@ -4,8 +4,6 @@ Spark is asked in a session of ours, on a server that the company runs. Files ar
 paths, or as a bucket's objects by their keys.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """The models' SQL as trees: parameters written in, macros written out, filters made plain."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache

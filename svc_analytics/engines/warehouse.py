@@ -20,15 +20,8 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from svc_analytics.coverage import Span
-from svc_analytics.engines.compiler import (
-    Compiler,
-    SqlSupport,
-    counts,
-    is_counted,
-    models,
-    reads_records,
-    sources,
-)
+from svc_analytics.engines import compiler
+from svc_analytics.engines.compiler import Compiler, SqlSupport
 from svc_analytics.engines.spark import Engine, Places, places_of
 from svc_analytics.engines.trees import (
     OUR_DIALECT,
@@ -121,7 +114,7 @@ class EngineWarehouse(Warehouse):
         """
         self._values = parameters or {}
         tree = None if tables or is_long else _read(query)
-        if tree is not None and self._support.needs_engine(sources(tree)):
+        if tree is not None and self._support.needs_engine(compiler.sources(tree)):
             if self._support.unsupported_part(tree, is_ours=is_ours) is None:
                 return self._counted(tree, query, is_ours=is_ours)
             query = self._prepared(tree, query)
@@ -139,7 +132,7 @@ class EngineWarehouse(Warehouse):
         """Answer a query once, as `Warehouse.keep`."""
         self._values = values
         tree = None if tables else parse(query)
-        if tree is not None and self._support.needs_engine(sources(tree)):
+        if tree is not None and self._support.needs_engine(compiler.sources(tree)):
             if self._support.unsupported_part(tree) is None:
                 query, tables = f"from {_ROWS}", {_ROWS: self._counted(tree, query)}
                 values = {}
@@ -153,7 +146,7 @@ class EngineWarehouse(Warehouse):
     def why_here(self, query: str) -> str | None:
         """Name what keeps a query here; None when the engine answers all of it."""
         tree = _read(query)
-        if tree is None or not self._support.needs_engine(sources(tree)):
+        if tree is None or not self._support.needs_engine(compiler.sources(tree)):
             return "what reads no records"
         return self._support.unsupported_part(tree, is_ours=False)
 
@@ -167,7 +160,7 @@ class EngineWarehouse(Warehouse):
 
     def _compiled(self, tree: Tree) -> str:
         """Return a query in the engine's words."""
-        return Compiler(self._engine.dialect, models(), self.engine_table).compile(tree)
+        return Compiler(self._engine.dialect, compiler.models(), self.engine_table).compile(tree)
 
     def rows_here(self, called: str) -> pa.Table:
         """Return the rows of a model from what is on this machine; the engine is not asked."""
@@ -214,12 +207,12 @@ class EngineWarehouse(Warehouse):
         own = {*inner_steps(tree), *known}
         for table in tables(tree):
             name = call_of(table)
-            if name not in own and name in models() and self._support.needs_engine([name]):
-                self._count_model(models()[name], table)
+            if name not in own and name in compiler.models() and self._support.needs_engine([name]):
+                self._count_model(compiler.models()[name], table)
 
     def _count_model(self, model: Model, table: exp.Table) -> None:
         can_count = self._support.can_count(model.name)
-        if model.name in self._row_counts or (can_count and not is_counted(model.name)):
+        if model.name in self._row_counts or (can_count and not compiler.is_counted(model.name)):
             return
         values = arguments(table, parameters(model.signature))
         called = table.this.sql(OUR_DIALECT)
@@ -257,7 +250,7 @@ class EngineWarehouse(Warehouse):
         countable = [
             check
             for check, tree in trees.items()
-            if self._support.needs_engine(sources(tree))
+            if self._support.needs_engine(compiler.sources(tree))
             and self._support.unsupported_part(tree) is None
         ]
         local = [body for check, body in bodies.items() if check not in countable]
@@ -376,9 +369,11 @@ def _is_worth(name: str, bodies: Mapping[str, Tree], support: SqlSupport) -> boo
         fresh = _own(bodies[waiting.pop()], bodies) - behind
         behind |= fresh
         waiting += fresh
-    named = {source for each in behind for source in sources(bodies[each])} - bodies.keys()
+    named = {source for each in behind for source in compiler.sources(bodies[each])} - bodies.keys()
     far = [source for source in named if support.needs_engine([source])]
-    is_counting = any(counts(bodies[each]) for each in behind) or any(map(is_counted, far))
+    is_counting = any(compiler.counts(bodies[each]) for each in behind) or any(
+        map(compiler.is_counted, far)
+    )
     return is_counting and bool(far)
 
 
@@ -412,7 +407,7 @@ class TableUploader:
             return self._files(name[1:-1])
         if self.is_materialized(name):
             return self._rows(name, table)
-        if name in models() and not reads_records(name):
+        if name in compiler.models() and not compiler.reads_records(name):
             return self._rows(table.this.sql(OUR_DIALECT), table)
         return None
 

@@ -7,7 +7,7 @@ has a note that says why.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from functools import reduce
 from typing import Any
 
@@ -19,13 +19,12 @@ from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.formatting.values import display_text, is_exact_number, is_ratio
 from svc_analytics.instants import readable_instant
 from svc_analytics.messages import MESSAGE_COLUMN, TEXTS, Message, stored_text
-from svc_analytics.money import EXACT, format_amount, group_digits
+from svc_analytics.money import EXACT, HALF_UP, format_amount, group_digits
 from svc_analytics.periods import GREGORIAN, find_calendar
 
 ROUNDED = "\N{ALMOST EQUAL TO}"  # before a number of which digits are hidden
 USD_PLACES, RATE_PLACES, PERCENT_PLACES = 2, 8, 2
 _DIGIT, _POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, as a point
-_HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
 
 _USD_RATES = ("low", "median", "high", "rate")  # and every column whose name ends in _rate
 # A word of every name of a ratio. A coin's amounts, cast to its own 8 places, are none.
@@ -118,7 +117,7 @@ def rounded(value: Decimal | int, kind: str, scale: int | None = None) -> Decima
     if isinstance(value, int) or places is None:
         return None
     places += 2 if kind == RATIO else 0
-    return value.quantize(Decimal(1).scaleb(-places), context=_HALF_UP)
+    return value.quantize(Decimal(1).scaleb(-places), context=HALF_UP)
 
 
 def coin_scales(tables: Iterable[pa.Table]) -> dict[str, int]:

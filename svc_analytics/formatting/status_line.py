@@ -4,8 +4,6 @@ A table made of a statement carries them in the metadata of its Arrow schema, an
 of it in `attrs`. So whatever shows the table can say whether it is final.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -15,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import MESSAGE_COLUMN, Message, json_of, stored_text
 from svc_analytics.periods import GREGORIAN
 
@@ -36,11 +33,6 @@ class StatusLine:
     calendar: str = GREGORIAN  # of the statement's month
     language: str = "en"  # of what is displayed
     digits: str = "latin"
-
-    @property
-    def wording(self) -> Language:
-        """The language that the table, or a chart of it, is displayed in."""
-        return Language(self.language, self.digits)
 
     def is_running(self, value: Any, column: str = "") -> bool:
         """Whether a day or a month is not over.

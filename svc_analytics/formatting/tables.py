@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.status_line import frame_attributes
 from svc_analytics.formatting.texts import FORMULA, escape_formula, escape_invisible, single_line
@@ -250,11 +250,11 @@ def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
 @contextmanager
 def output_file(out: str | Path, *, is_durable: bool = False) -> Iterator[Path]:
     """Write a file that a person named: whole, or not at all with a `ConfigError`."""
-    try:
-        with atomic_write(Path(out), is_durable=is_durable) as temporary:
-            yield temporary
-    except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error.strerror}") from error
+    with (
+        system_refusals(ConfigError, f"cannot write {out}"),
+        atomic_write(Path(out), is_durable=is_durable) as temporary,
+    ):
+        yield temporary
 
 
 def _verdict_objects(table: pa.Table) -> Iterator[dict[str, Any]]:

@@ -18,24 +18,10 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span
 from svc_analytics.files import WRITING, make_folder
 from svc_analytics.instants import BEGINNING
-from svc_analytics.lake.checksums import (
-    BLANK,
-    DAMAGE,
-    check_signature,
-    damaged,
-    read_signed_footer,
-    sign,
-)
+from svc_analytics.lake import checksums, layout
+from svc_analytics.lake.checksums import BLANK, DAMAGE
 from svc_analytics.lake.columns import in_own_columns
-from svc_analytics.lake.layout import (
-    FOOTER_KEY,
-    ORIGIN,
-    QUARANTINE,
-    VERDICTS_FOLDER,
-    quarantine_path,
-    schema_of,
-    with_statistics,
-)
+from svc_analytics.lake.layout import FOOTER_KEY, ORIGIN, QUARANTINE, VERDICTS_FOLDER
 from svc_analytics.messages import json_of
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import RejectedRecord
@@ -49,12 +35,12 @@ _FETCHING = ".fetching"
 def begin_side_folders(storage: Storage, stream: Stream) -> None:
     """Make the folders of side files, each with an empty file: views need one."""
     lake = storage.folder
-    rejected = quarantine_path(lake, stream)
+    rejected = layout.quarantine_path(lake, stream)
     names = (f"changes/{stream.name}", VERDICTS_FOLDER, *SIDE_STREAMS)
     for name in names:
         make_folder(lake / name)
         if not (lake / name / f"{ORIGIN}.parquet").exists():
-            list_files(storage, lake / name, schema_of(name)[0])
+            list_files(storage, lake / name, layout.schema_of(name)[0])
     make_folder(rejected.parent)
     if not rejected.exists():
         replace_file(storage.write(rejected), QUARANTINE)
@@ -116,11 +102,11 @@ def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, A
 def read_side_file(path: Path) -> pa.Table:
     """Read a side file, checked against its checksums, or raise `LakeError` naming it."""
     try:
-        check_signature(path)
+        checksums.check_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(use_threads=False)
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise checksums.damaged(path, error) from error
 
 
 def replace_file(
@@ -145,7 +131,7 @@ def replace_file(
             schema.remove_metadata(),
             compression=compression,
             use_dictionary=True if repeated is None else list(repeated),
-            write_statistics=True if repeated is None else with_statistics(schema, repeated),
+            write_statistics=True if repeated is None else layout.with_statistics(schema, repeated),
             write_page_checksum=True,
         ) as writer,
     ):
@@ -153,16 +139,17 @@ def replace_file(
             writer.write_table(table)
         writer.add_key_value_metadata({FOOTER_KEY: json.dumps({**about, **BLANK})})
         writer.close()
-        sign(file)
+        checksums.sign(file)
 
 
 def read_about(path: Path) -> dict[str, Any]:
     """Return the claims of a side file about its rows; nothing if it is of an earlier version."""
     try:
-        metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(path))).metadata or {}
+        footer = checksums.read_signed_footer(path)
+        metadata = pq.read_metadata(pa.BufferReader(footer)).metadata or {}
         about = json.loads(metadata.get(FOOTER_KEY.encode(), "{}"))
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise checksums.damaged(path, error) from error
     return {name: value for name, value in about.items() if name not in BLANK}
 
 
@@ -323,12 +310,12 @@ def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 def _write_rows(storage: Storage, stream: Stream, rows: dict[str, dict[str, Any]]) -> None:
     table = pa.Table.from_pylist([rows[key] for key in sorted(rows)], schema=QUARANTINE)
-    replace_file(storage.write(quarantine_path(storage.folder, stream)), QUARANTINE, [table])
+    replace_file(storage.write(layout.quarantine_path(storage.folder, stream)), QUARANTINE, [table])
 
 
 def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:
     """Return the records on file by their hash, instants as integers."""
-    path = quarantine_path(lake, stream)
+    path = layout.quarantine_path(lake, stream)
     table = read_side_file(path) if path.exists() else QUARANTINE.empty_table()
     rows = in_own_columns(table, QUARANTINE).cast(_WITH_NUMBERS) if len(table) else table
     return {row["sha256"]: row for row in rows.to_pylist()}

@@ -1,7 +1,5 @@
 """The lake's status: rows, coverage and freshness per stream."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ code. It holds the words of each message by its code, and those of a label by it
 what is missing there is displayed in English.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -6,49 +6,29 @@ calendar is a value in `calendars`.
 """
 
 from svc_analytics.periods.calendars import (
-    CALENDARS,
-    GREGORIAN,
-    JALALI,
-    MONTH,
-    QUARTER,
-    TO_DATE,
-    YEAR,
-    Calendar,
-    find_calendar,
-    noun_of,
+    CALENDARS as CALENDARS,
+    GREGORIAN as GREGORIAN,
+    JALALI as JALALI,
+    MONTH as MONTH,
+    QUARTER as QUARTER,
+    TO_DATE as TO_DATE,
+    YEAR as YEAR,
+    Calendar as Calendar,
+    find_calendar as find_calendar,
+    noun_of as noun_of,
 )
 from svc_analytics.periods.period import (
-    Period,
-    known_until,
-    month,
-    month_of,
-    read_label,
-    utc_months,
+    Period as Period,
+    known_until as known_until,
+    month as month,
+    month_of as month_of,
+    read_label as read_label,
+    utc_months as utc_months,
 )
-from svc_analytics.periods.texts import parse_month, parse_period
-from svc_analytics.periods.zones import Zone, ZoneClock, clock_of, load_zone
-
-__all__ = [
-    "CALENDARS",
-    "GREGORIAN",
-    "JALALI",
-    "MONTH",
-    "QUARTER",
-    "TO_DATE",
-    "YEAR",
-    "Calendar",
-    "Period",
-    "Zone",
-    "ZoneClock",
-    "clock_of",
-    "find_calendar",
-    "known_until",
-    "load_zone",
-    "month",
-    "month_of",
-    "noun_of",
-    "parse_month",
-    "parse_period",
-    "read_label",
-    "utc_months",
-]
+from svc_analytics.periods.texts import parse_month as parse_month, parse_period as parse_period
+from svc_analytics.periods.zones import (
+    Zone as Zone,
+    ZoneClock as ZoneClock,
+    clock_of as clock_of,
+    load_zone as load_zone,
+)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.messages import Message
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE
@@ -47,10 +47,8 @@ class Trust:
 def _content(option: str, path: _Path | None) -> bytes | None:
     if path is None:
         return None
-    try:
+    with system_refusals(ConfigError, f"--{option} {path} cannot be read"):
         return Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"--{option} {path} cannot be read: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -129,11 +127,8 @@ def check_proof(path: Path, signers: Path | None = None) -> list[Outcome]:
 
     Raises `LakeError` where a file is no proof, and `ConfigError` where one cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST + 1)  # a byte of what is too much
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    with system_refusals(ConfigError, f"cannot read {path}"), path.open("rb") as file:
+        content = file.read(MOST + 1)  # a byte of what is too much
     try:
         SingleProof.parse(content)
     except LakeError as error:

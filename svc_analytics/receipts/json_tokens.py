@@ -10,26 +10,10 @@ from typing import Any
 import msgspec
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.json_values import (
-    UNREADABLE,
-    Members,
-    begins_document,
-    decode_pairs,
-    document_values,
-    items_of,
-    whole_document,
-)
-from svc_analytics.receipts.find_tokens import (
-    NAMES,
-    Cells,
-    Row,
-    every_token,
-    has_words,
-    holds_none,
-    is_like_token,
-    require_one,
-    tokens_in,
-)
+from svc_analytics.formatting import json_values
+from svc_analytics.formatting.json_values import UNREADABLE, Members
+from svc_analytics.receipts import find_tokens
+from svc_analytics.receipts.find_tokens import NAMES, Cells, Row
 
 MOST_COLUMNS = 1_000  # of records, which may name others in each line
 
@@ -43,10 +27,10 @@ def json_rows(
         cells = _cells(record, keep)
         for token in _tokens_of(record, column, source):
             is_empty = False
-            place = max(record.find(token), 0) if token and is_like_token(token) else 0
+            place = max(record.find(token), 0) if token and find_tokens.is_like_token(token) else 0
             yield number + record.count("\n", 0, place), token, cells
     if is_empty:
-        raise holds_none(source)
+        raise find_tokens.holds_none(source)
 
 
 def json_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:
@@ -76,10 +60,12 @@ def _values(lines: Iterator[str], source: str) -> Iterator[tuple[int, str]]:
     """Yield each value with the number of its first line: one in a line, or over several."""
     numbered = enumerate(lines, 1)
     number, first = next(((each, line) for each, line in numbered if line.strip()), (1, ""))
-    if begins_document(first):
+    if json_values.begins_document(first):
         why = " that can be read; it is one long JSON document: write each record in a line"
-        text = whole_document(chain([first], lines), holds_none(source, why))
-        yield from document_values(text, number)
+        text = json_values.whole_document(
+            chain([first], lines), find_tokens.holds_none(source, why)
+        )
+        yield from json_values.document_values(text, number)
         return
     rest = ((each, line.strip()) for each, line in chain([(number, first)], numbered))
     yield from ((each, line) for each, line in rest if line)
@@ -89,9 +75,13 @@ def _parts(value: str, *, is_whole: bool) -> list[str]:
     """Return the records of a value: of a list, of the list that an object is about, or itself."""
     try:
         if value.startswith("["):
-            return items_of(value)
+            return json_values.items_of(value)
         if is_whole and (listed := _list_of_tokens(value)):
-            return [item for item in items_of(listed) if _tokens_within(item) or _is_named(item)]
+            return [
+                item
+                for item in json_values.items_of(listed)
+                if _tokens_within(item) or _is_named(item)
+            ]
     except UNREADABLE:
         pass
     return [value]
@@ -106,7 +96,11 @@ def _list_of_tokens(document: str) -> str | None:
 
 
 def _tokens_within(value: str) -> list[str]:
-    return [token for _, text in _texts(decode_pairs(value)) for token in every_token(text)]
+    return [
+        token
+        for _, text in _texts(json_values.decode_pairs(value))
+        for token in find_tokens.every_token(text)
+    ]
 
 
 def _is_named(record: str) -> bool:
@@ -116,7 +110,7 @@ def _is_named(record: str) -> bool:
 def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]:
     """Return the tokens of a record; refuse to choose where members hold different ones."""
     try:
-        texts = list(_texts(decode_pairs(record)))
+        texts = list(_texts(json_values.decode_pairs(record)))
         "".join(text for _, text in texts).encode()  # refuses half a character
     except UNREADABLE:
         return [None]
@@ -124,10 +118,10 @@ def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]
         texts = [each for each in texts if f"{each[0]}.".startswith(f"{column}.")]
     tokens: dict[str, list[str]] = {}
     for name, text in texts:
-        tokens.setdefault(name, []).extend(every_token(text))
+        tokens.setdefault(name, []).extend(find_tokens.every_token(text))
     holding = {name: dict.fromkeys(each) for name, each in tokens.items() if each}
     if column is None and any(each != next(iter(holding.values())) for each in holding.values()):
-        require_one(list(holding), source)
+        find_tokens.require_one(list(holding), source)
     distinct = {token: None for each in holding.values() for token in each}
     is_other = column is None and record.startswith("{") and not _is_named(record)
     return list(distinct) or ([] if is_other else _named_texts(texts, column))
@@ -137,9 +131,9 @@ def _named_texts(texts: list[tuple[str, str]], column: str | None) -> list[str |
     """Return the texts that stand where a token should; words that a person named are none."""
     names = NAMES if column is None else (column,)
     named = [text for name, text in texts if name in names or not name]
-    if column is not None and named and all(map(has_words, named)):
+    if column is not None and named and all(map(find_tokens.has_words, named)):
         return []
-    return [token for text in named for token in tokens_in(text)] or [None]
+    return [token for text in named for token in find_tokens.tokens_in(text)] or [None]
 
 
 def _texts(value: Any, above: str = "") -> Iterator[tuple[str, str]]:

@@ -16,15 +16,8 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
-from svc_analytics.receipts.find_tokens import (
-    Row,
-    are_words,
-    every_token,
-    is_like_token,
-    require_one,
-    require_unique,
-    tokens_in,
-)
+from svc_analytics.receipts import find_tokens
+from svc_analytics.receipts.find_tokens import Row
 from svc_analytics.receipts.token_texts import OPENING
 from svc_analytics.signing.receipt_tokens import MAX_TOKEN_LENGTH
 
@@ -55,11 +48,11 @@ def read_parquet(
             for each in keep
         )
         opening = list(islice(texts, OPENING))
-        is_worded = are_words(opening)
+        is_worded = find_tokens.are_words(opening)
         texts = chain(opening, texts)
         for number, (token, *others) in enumerate(zip(texts, *cells, strict=False), 1):
-            is_row = not is_worded or (token and is_like_token(token))
-            for each in (tokens_in(token) if token else [token]) if is_row else ():
+            is_row = not is_worded or (token and find_tokens.is_like_token(token))
+            for each in (find_tokens.tokens_in(token) if token else [token]) if is_row else ():
                 yield number, each, tuple(others)
 
 
@@ -161,7 +154,7 @@ def _short(value: str | bytes | None) -> str | None:
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     if text is None or len(text) <= MAX_TOKEN_LENGTH:
         return text
-    return " ".join(every_token(text)) or text[: MAX_TOKEN_LENGTH + 1]
+    return " ".join(find_tokens.every_token(text)) or text[: MAX_TOKEN_LENGTH + 1]
 
 
 def _cells(values: pa.Array) -> list[str | None]:
@@ -189,13 +182,13 @@ def _numbered(values: pa.Array, read: Callable[[pa.Array], list[str | None]]) ->
 
 def _column_of(schema: pa.Schema, column: str | None, source: str, names: tuple[str, ...]) -> str:
     if column is not None and column in schema.names:
-        return require_unique(schema.names, column, source)
+        return find_tokens.require_unique(schema.names, column, source)
     texts = [field.name for field in schema if _is_text(field.type)]
     encoded = [field.name for field in schema if _is_bytes(field.type)]
     named = [name for name in names if name in (*texts, *encoded)] if column is None else []
-    require_one(named, source)
+    find_tokens.require_one(named, source)
     if named or (column is None and len(texts or encoded) == 1):
-        return require_unique(schema.names, str((named or texts or encoded)[0]), source)
+        return find_tokens.require_unique(schema.names, str((named or texts or encoded)[0]), source)
     wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
     raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(schema.names)[:200]}")
 

@@ -27,19 +27,11 @@ from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
+from svc_analytics.receipts import token_files
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.find_tokens import NAMES, Cells, require_one, require_unique, tokens_in
 from svc_analytics.receipts.lake_months import differences_text
-from svc_analytics.receipts.token_files import (
-    BATCH,
-    Batch,
-    TokenFile,
-    read_columns,
-    read_sources,
-    require_files,
-    rereadable,
-    source_of,
-)
+from svc_analytics.receipts.token_files import BATCH, Batch, TokenFile
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipt_tokens import (
     MAX_TOKEN_LENGTH,
@@ -227,7 +219,7 @@ def _inputs(
             passed_columns,
         ):
             yield (
-                read_sources(sources, column, passed_columns.names),
+                token_files.read_sources(sources, column, passed_columns.names),
                 passed_columns,
                 PassedColumns(),
             )
@@ -432,12 +424,14 @@ def open_passed(
     paths: Sequence[str], column: str | None, wanted: Wanted, taken: Iterable[str]
 ) -> Iterator[tuple[list[TokenFile], PassedColumns]]:
     """Open files of tokens; yield them with the columns to keep, of whichever file has them."""
-    require_files(paths)
+    token_files.require_files(paths)
     if wanted is False:
-        yield list(map(source_of, paths)), PassedColumns()
+        yield list(map(token_files.source_of, paths)), PassedColumns()
         return
-    with rereadable(paths) as sources:
-        available = [name for source in sources for name in read_columns(source, column)]
+    with token_files.rereadable(paths) as sources:
+        available = [
+            name for source in sources for name in token_files.read_columns(source, column)
+        ]
         where = ", ".join(source.name for source in sources)
         yield sources, choose(available, wanted, taken, where)
 

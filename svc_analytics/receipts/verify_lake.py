@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.config import Settings
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import LakeError, system_refusals
 from svc_analytics.files import locked
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
@@ -104,13 +104,12 @@ def verify_lake(
     def verify() -> VerificationResult:
         return _Verification(lake, settings, workers, verify_online, on_rows).run(months)
 
-    try:
-        doing = Message("busy.verifying", place=lake.place)
-        with locked(lake.path / ".receipts.lock", doing):
-            return merge_into(lake.storage, verify)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise LakeError(f"cannot write verdicts to {lake.place}: {reason}") from error
+    doing = Message("busy.verifying", place=lake.place)
+    with (
+        system_refusals(LakeError, f"cannot write verdicts to {lake.place}"),
+        locked(lake.path / ".receipts.lock", doing),
+    ):
+        return merge_into(lake.storage, verify)
 
 
 def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:

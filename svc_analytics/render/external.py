@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 from svc_analytics.errors import DataError
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.instants import from_micros
-from svc_analytics.money import EXACT, SCALE, as_decimal, format_amount
+from svc_analytics.money import EXACT, HALF_UP, SCALE, as_decimal, format_amount
 from svc_analytics.periods import Period
 from svc_analytics.render.bridge import TREND, month_before
 
@@ -41,7 +41,6 @@ _OF_LINES = (
     *("kind", "currency", "gross", "fee", "net", "usd_value", "occurred_at_local"),
     "parent_paid_at",
 )
-_HALF_UP = Context(prec=EXACT.prec, rounding=ROUND_HALF_UP)
 _STEP = Decimal(1).scaleb(-SCALE)
 _BATCH = 50_000  # lines that are read at a time
 
@@ -148,7 +147,7 @@ def _divided(usd: Decimal, part: Decimal, whole: Decimal) -> Decimal:
 
     The quotient has so many digits that rounding them first changes no other digit.
     """
-    return _HALF_UP.divide(EXACT.multiply(usd, part), whole).quantize(_STEP, context=_HALF_UP)
+    return HALF_UP.divide(EXACT.multiply(usd, part), whole).quantize(_STEP, context=HALF_UP)
 
 
 def _known(

@@ -5,14 +5,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from svc_analytics.formatting import display
 from svc_analytics.formatting.cells import COUNT, USD, Cell, CellMaker, kind_of, number_cell
-from svc_analytics.formatting.display import (
-    DisplayTable,
-    head_of,
-    headings_of,
-    lined_up,
-    select_known,
-)
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.status_line import StatusLine, status_line_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
@@ -62,15 +57,15 @@ def figures_table(
     has_total = has_total and coins is None and len(rows) > 1
     groups = (maker.priced_groups if has_total else maker.groups) if rows else {}
     names = [name for group in groups.values() for name in group]
-    headings = headings_of(groups)
+    headings = display.headings_of(groups)
     if only is not None:
-        names, headings = select_known(only, names) if rows else [], {}
+        names, headings = display.select_known(only, names) if rows else [], {}
     has_total = has_total and any(map(maker.summary_page.usd_name, names))
     header = ["figure", *(str(row["currency"]) for row in rows)]
     return DisplayTable(
         title,
         [*header, *[maker.summary_page.coins.head] * has_total],
-        lined_up([maker.row(rows, name, has_total=has_total) for name in names]),
+        display.lined_up([maker.row(rows, name, has_total=has_total) for name in names]),
         len(names),
         headings,
         {place: meaning("summary", name) for place, name in enumerate(names)},
@@ -171,7 +166,7 @@ class FigureCells:
     def head(self, name: str) -> Cell:
         """Return a figure's label, with its unit where that is not the coin."""
         field = self.statement.tables["summary"].schema.field(name)
-        return Cell(head_of(field, label_of), is_fixed=True)
+        return Cell(display.head_of(field, label_of), is_fixed=True)
 
     def row(
         self, coins: Sequence[Mapping[str, Any]], name: str, *, has_total: bool = False

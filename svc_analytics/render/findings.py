@@ -13,16 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics import messages
 from svc_analytics.formatting.cells import RATIO, Cell, exact_text
 from svc_analytics.formatting.display import DisplayTable
-from svc_analytics.messages import (
-    MESSAGE_COLUMN,
-    Label,
-    Message,
-    json_of,
-    stored_text,
-    translated,
-)
+from svc_analytics.messages import MESSAGE_COLUMN, Label, Message
 from svc_analytics.money import EXACT, format_amount, round_half_up
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT, REMARKS, accepted_detail
 from svc_analytics.warehouse.models import CountedText, count_findings, say_findings
@@ -41,7 +35,7 @@ def shown_findings(checks: pa.Table) -> pa.Table:
     for row in rows:
         row["severity"] = "accepted" if row["acknowledged_by"] else row["severity"]
         row["detail"] = readable(_detail(row))
-        row[MESSAGE_COLUMN] = json_of(row["detail"])
+        row[MESSAGE_COLUMN] = messages.json_of(row["detail"])
     return pa.Table.from_pylist(rows, checks.schema)
 
 
@@ -53,9 +47,9 @@ def describe_accepted(tables: Mapping[str, pa.Table], *, is_short: bool = False)
     lines = [
         Message(
             "{FINDING}, {record}: {DETAIL}",
-            finding=translated(count_findings(row["check_name"], 1, COUNTED_TEXTS)),
+            finding=messages.translated(count_findings(row["check_name"], 1, COUNTED_TEXTS)),
             record=row["record_id"] or "-",
-            detail=translated(readable(_detail(row))),
+            detail=messages.translated(readable(_detail(row))),
         )
         for row in tables[CHECKS].to_pylist()
         if _is_left_out(row) or (not is_short and _has_remark(row))
@@ -69,13 +63,13 @@ def _is_left_out(row: dict[str, Any]) -> bool:
 
 
 def _has_remark(row: dict[str, Any]) -> bool:
-    detail = stored_text(row["detail"], row.get(MESSAGE_COLUMN))
+    detail = messages.stored_text(row["detail"], row.get(MESSAGE_COLUMN))
     return bool(row["acknowledged_by"]) or getattr(detail, "code", "") in REMARKS
 
 
 def _detail(row: dict[str, Any]) -> str:
     """Return the text of a finding, with who accepted it, if anybody did."""
-    detail = stored_text(row["detail"], row.get(MESSAGE_COLUMN))
+    detail = messages.stored_text(row["detail"], row.get(MESSAGE_COLUMN))
     if not row["acknowledged_by"] or getattr(detail, "code", "") in REMARKS:
         return detail
     return accepted_detail(row, row["acknowledged_by"], row["acknowledged_reason"])
@@ -152,9 +146,9 @@ class RuleFindings:
             text = "nothing: accepted, and not counted" if left_out else "nothing: accepted"
             return Message(text if accepted == len(self.rows) else "nothing")
         return (
-            Message("the close of {MONTHS}", months=translated(_span(months)))
+            Message("the close of {MONTHS}", months=messages.translated(_span(months)))
             if months
-            else translated("every close")
+            else messages.translated("every close")
         )
 
     @property
@@ -186,7 +180,7 @@ def folded_findings(checks: pa.Table) -> list[RuleFindings]:
     """Return findings by rule: those that hold up a close first, then those of most rows."""
     by_rule: dict[str, list[dict[str, Any]]] = {}
     for row in shown_findings(checks).to_pylist():
-        row["detail"] = stored_text(row["detail"], row.get(MESSAGE_COLUMN))
+        row["detail"] = messages.stored_text(row["detail"], row.get(MESSAGE_COLUMN))
         by_rule.setdefault(row["check_name"], []).append(row)
     folded = [RuleFindings(rule, tuple(rows)) for rule, rows in by_rule.items()]
     return sorted(folded, key=lambda each: (not each.open_blocks, -len(each.rows), each.rule))
@@ -235,7 +229,7 @@ def _readable_value(value: object) -> object:
     text = str(value)
     is_padded = _PADDED.fullmatch(text) and len(text.partition(".")[2]) in _SCALES
     shown = format_amount(Decimal(text)) if is_padded else text
-    return translated(shown) if isinstance(value, Label) else shown
+    return messages.translated(shown) if isinstance(value, Label) else shown
 
 
 # ---------- Balances that people read in the console
@@ -294,7 +288,7 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
     for row in _balances(tables["figures"]):
         known = {
             "coin": row["currency"],
-            "note": translated(stored_text(row["note"], row[MESSAGE_COLUMN])),
+            "note": messages.translated(messages.stored_text(row["note"], row[MESSAGE_COLUMN])),
         }
         known["balance"] = format_amount(row["asserted_balance"])
         outside = row["outside_movement"]
@@ -304,4 +298,4 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
             known["explained"] = format_amount(row["explained"])
             lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
     rows = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
-    return lines + [stored_text(row["detail"], row.get(MESSAGE_COLUMN)) for row in rows]
+    return lines + [messages.stored_text(row["detail"], row.get(MESSAGE_COLUMN)) for row in rows]

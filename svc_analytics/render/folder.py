@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.arguments import check
-from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, system_refusals
 from svc_analytics.external_rates import currency_code
 from svc_analytics.files import hash_file, restore_folders
 from svc_analytics.formatting.status_line import detach
@@ -152,15 +152,12 @@ def write_folder(
         raise PeriodNotClosed(Message("form.of_final_month", name=name, **values))
     out = out.absolute()
     storage = storage or open_storage(out.parent.parent)
-    try:
-        with storage.merging():
-            restore_folders(out.parent)
-            check_replaceable(out)
-            with storage.write_folder(out) as folder:
-                _fill(folder, statement, output, chain or {}, seal)
-    except OSError as error:
-        message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
-        raise LakeError(message) from error
+    refusals = system_refusals(LakeError, f"cannot write {out}", "nothing there was changed")
+    with refusals, storage.merging():
+        restore_folders(out.parent)
+        check_replaceable(out)
+        with storage.write_folder(out) as folder:
+            _fill(folder, statement, output, chain or {}, seal)
     LOG.info("wrote the statement of %s, %s, to %s", statement.period.folder, statement.status, out)
     return out
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.language.catalogue import Language, isolate
 from svc_analytics.messages import Message, joined, translated
-from svc_analytics.money import percent_change
+from svc_analytics.money import HALF_UP, percent_change
 from svc_analytics.render.document import Document, status_word
 from svc_analytics.render.findings import describe_accepted
 from svc_analytics.render.summary_page import SummaryPage
@@ -130,7 +130,6 @@ TILES = {
 _MONTHS = 12  # of a line, though the trend may have more
 _WIDTH, _HEIGHT = 100, 20  # of a line of months, in its own units
 _ONE_PLACE = Decimal("0.1")
-_HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ def change_text(before: Decimal, now: Decimal) -> str:
     percent = percent_change(before, now)
     if percent is None:
         return NOT_MEANINGFUL
-    shown = percent.quantize(_ONE_PLACE, context=_HALF_UP)
+    shown = percent.quantize(_ONE_PLACE, context=HALF_UP)
     return f"{shown:+,f}%" if shown else "0.0%"
 
 
@@ -238,5 +237,5 @@ def lines_of(values: Sequence[Decimal | None]) -> list[str]:
             continue
         across = _WIDTH * place // (len(values) - 1)
         up = _HEIGHT * (high - value) / (high - low) if high > low else Decimal(_HEIGHT // 2)
-        pieces[-1].append(f"{across},{up.quantize(Decimal(1), context=_HALF_UP)}")
+        pieces[-1].append(f"{across},{up.quantize(Decimal(1), context=HALF_UP)}")
     return [" ".join(piece) for piece in pieces if piece]

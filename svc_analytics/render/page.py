@@ -14,20 +14,11 @@ from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
-from svc_analytics.language.fonts import css_families
 from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
+from svc_analytics.render import document, front
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
-from svc_analytics.render.document import (
-    Document,
-    document_status_line,
-    proof_statuses,
-    sealed_state,
-    status_look,
-    status_note,
-    status_word,
-    unknown_lines,
-)
+from svc_analytics.render.document import Document
 from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.findings import (
     CHECKS,
@@ -37,16 +28,8 @@ from svc_analytics.render.findings import (
     folded_table,
     shown_findings,
 )
-from svc_analytics.render.front import (
-    UNCLEAR,
-    Band,
-    foot_of,
-    front_lines,
-    page_symbols,
-    receipts_of,
-    severities,
-)
-from svc_analytics.render.picture import Look, draw_svg
+from svc_analytics.render.front import UNCLEAR, Band
+from svc_analytics.render.picture import Look, css_families, draw_svg
 from svc_analytics.render.tables import RESTATEMENT, StatementTables
 from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.figures import in_sentence
@@ -96,7 +79,7 @@ def page_blocks(
     statement: Document, facts: dict[str, Any], language: Language
 ) -> tuple[dict[str, Any], int]:
     """Return all that a page or a PDF shows, by name, and how many rows of tables that is."""
-    status_line = document_status_line(statement, language)
+    status_line = document.document_status_line(statement, language)
     tables = StatementTables(statement, status_line)
     parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
@@ -129,8 +112,8 @@ def _of_language(statement: Document, facts: dict[str, Any], language: Language)
         "worded": () if language.is_english else WORDED,
         "lang": "en" if language.is_both else language.code,
         "direction": language.direction,
-        "foot": foot_of(statement, facts, language),
-        "symbols": page_symbols(language),
+        "foot": front.foot_of(statement, facts, language),
+        "symbols": front.page_symbols(language),
         **PageWords(language).functions,
     }
 
@@ -140,30 +123,30 @@ def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
     log = facts["options"].get("webhooks")
     read_to = Message("Data as of {instant}.", instant=instant_text(facts["as_of"]))
     return {
-        "front": joined("list.sentences", [*front_lines(statement), read_to]),
-        "checks": severities(shown_findings(statement.tables[CHECKS])),
+        "front": joined("list.sentences", [*front.front_lines(statement), read_to]),
+        "checks": front.severities(shown_findings(statement.tables[CHECKS])),
         "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
         "notes": describe_balances(statement.tables),
-        "receipts": receipts_of(statement.tables["summary"]),
-        "statuses": proof_statuses(statement),
+        "receipts": front.receipts_of(statement.tables["summary"]),
+        "statuses": document.proof_statuses(statement),
         "webhooks": describe(log) if log else "",
     }
 
 
 def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
     """Return the head of the page: which month it is, and how far it can be relied on."""
-    period, state = statement.period, sealed_state(statement)
+    period, state = statement.period, document.sealed_state(statement)
     reasons = [reason.text for reason in statement.reasons]
     return {
         "title": period.title,
         "bounds": period.local_bounds,
         "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
-        "status": status_word(statement),
-        "look": status_look(statement),
-        "rests": "" if reasons and not state else status_note(statement),
+        "status": document.status_word(statement),
+        "look": document.status_look(statement),
+        "rests": "" if reasons and not state else document.status_note(statement),
         "is_settled": bool(state and state.kind == "sealed" and not reasons),
         "reasons": reasons,
-        "unknown": unknown_lines(facts),
+        "unknown": document.unknown_lines(facts),
         "most": MOST_REASONS,
         "is_translated": not language.is_english,
         "names": _names(statement.merchant, language),

@@ -20,13 +20,31 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
-from svc_analytics.charts.axes import BELOW, add_legend, legend_columns, picture_width
+from svc_analytics.charts.drawing import BELOW, add_legend, legend_columns, picture_width
 from svc_analytics.charts.palette import INK, RULE, SOFT
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import language_of
 from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.language.catalogue import END, ENGLISH, LEFT_TO_RIGHT, RIGHT_TO_LEFT, Language
-from svc_analytics.language.fonts import OF_PICTURES, css_families
+
+# The fonts of Persian pages and pictures: those of this machine, in one order.
+# Ahead of its Persian font a machine may have one that is made for Latin letters alone.
+FONT_FAMILIES = (
+    *("Vazirmatn", "Noto Sans", "Noto Sans Arabic", "Noto Naskh Arabic", "Segoe UI", "Tahoma"),
+    "DejaVu Sans",
+)
+PICTURE_FONT = "DejaVu Sans"  # comes with matplotlib, and has every letter of Persian
+
+
+def css_families(last: str = FONT_FAMILIES[-1]) -> str:
+    """Return the families as a style sheet names them, the last one narrower if need be.
+
+    >>> css_families("DejaVu Sans Condensed").split(", ")[-3:]
+    ['"Tahoma"', '"DejaVu Sans Condensed"', '"DejaVu Sans"']
+    """
+    names = dict.fromkeys((*FONT_FAMILIES[:-1], last, FONT_FAMILIES[-1]))
+    return ", ".join(f'"{name}"' for name in names)
+
 
 # Letters stay letters, so that a page gives them its own font. Their room is measured by a
 # font that comes with the library and is wider than those of pages.
@@ -34,7 +52,7 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "text.hinting": "no_hinting",  # a line is as wide as it was measured to be
-    "font.family": [OF_PICTURES],
+    "font.family": [PICTURE_FONT],
     "font.size": 9,
     "text.color": INK,
     "axes.titlesize": 10,

@@ -1,7 +1,5 @@
 """The tables of a statement, as its page, its PDF and its workbook show them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal

@@ -16,17 +16,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from svc_analytics.sandbox import app
 from svc_analytics.sandbox.account import read_signed, write_signed
-from svc_analytics.sandbox.app import (
-    Form,
-    date_header,
-    first,
-    is_browser,
-    is_own_page,
-    json_response,
-    read_form,
-)
-from svc_analytics.sandbox.bindings import Binding
+from svc_analytics.sandbox.app import Form
+from svc_analytics.sandbox.checkout import Binding
 from svc_analytics.sandbox.customers import Person
 from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, value_text
 from svc_analytics.sandbox.service import Service
@@ -58,7 +51,7 @@ class Widget:
 
     async def embed(self, _: Request) -> Response:
         """Return the embed script."""
-        headers = {**date_header(self._service), "x-content-type-options": "nosniff"}
+        headers = {**app.date_header(self._service), "x-content-type-options": "nosniff"}
         script = TEMPLATES.get_template("embed.js").render()
         return Response(script, 200, headers, media_type="text/javascript")
 
@@ -66,14 +59,14 @@ class Widget:
         """Return the words of the embed script's button, to any page that knows the id."""
         label = button_label(self._session(request))
         words = {"label": label, "shop": self._service.profile()["display_name"]}
-        answer = json_response(self._service, words)
+        answer = app.json_response(self._service, words)
         answer.headers["access-control-allow-origin"] = "*"
         answer.headers["cache-control"] = "no-store"
         return answer
 
     async def visit(self, request: Request) -> Response:
         """Show a session and the customer's next step, or take that step."""
-        form = await read_form(request)
+        form = await app.read_form(request)
         try:
             session = self._session(request)
             if request.method == "POST":
@@ -85,7 +78,7 @@ class Widget:
     def _look(self, request: Request, session: Session) -> Response:
         """Show the page; an address of ours or a script's may name the customer."""
         email = request.query_params.get("as")
-        if email is None or not is_own_page(request):
+        if email is None or not app.is_own_page(request):
             return self._page.show(session, self._sign_in.customer(request, session))
         person = self._sign_in.account(email)
         if person is None:
@@ -96,15 +89,15 @@ class Widget:
 
     def _act(self, request: Request, session: Session, form: Form) -> Response:
         """Take the step that a form asks for, or say why not."""
-        if not is_own_page(request):
+        if not app.is_own_page(request):
             return self._page.show(session, warning=_FOREIGN, status=403)
-        person, action = self._actor(request, session, form), first(form, "action")
+        person, action = self._actor(request, session, form), app.first(form, "action")
         answer = self._redirect(_path(session))
         if action == "sign-out":
             self._sign_in.forget(answer, session)
             return answer
         if person is None:
-            warning = _BARRED if first(form, "as") else _UNKNOWN
+            warning = _BARRED if app.first(form, "as") else _UNKNOWN
             return self._page.show(session, warning=warning, status=403)
         if action == "sign-in":
             self._sign_in.keep(answer, session, person)
@@ -112,30 +105,30 @@ class Widget:
         try:
             return self._run(request, session, person, form)
         except Refusal as refusal:
-            now, coin = self._service.sessions.find(session.id), first(form, "currency")
+            now, coin = self._service.sessions.find(session.id), app.first(form, "currency")
             return self._page.show(
                 now, person, codes=refusal.codes, coin=coin, status=refusal.status
             )
 
     def _actor(self, request: Request, session: Session, form: Form) -> Person | None:
         """Return who acts: in a browser who is signed in, otherwise whom the script names."""
-        is_named = first(form, "action") == "sign-in" or not is_browser(request)
+        is_named = app.first(form, "action") == "sign-in" or not app.is_browser(request)
         if is_named and "as" in form:
-            return self._sign_in.account(first(form, "as"))
+            return self._sign_in.account(app.first(form, "as"))
         return self._sign_in.customer(request, session)
 
     def _run(self, request: Request, session: Session, person: Person, form: Form) -> Response:
         checkout = self._service.checkout
-        if first(form, "action") == "link":
+        if app.first(form, "action") == "link":
             checkout.link(session.id, person.payer_id)
-            query = "" if is_browser(request) else f"?{urlencode({'as': person.email})}"
+            query = "" if app.is_browser(request) else f"?{urlencode({'as': person.email})}"
             return self._redirect(_path(session) + query)
-        coin, code = first(form, "currency"), first(form, "totp") or None
+        coin, code = app.first(form, "currency"), app.first(form, "totp") or None
         payment_id = checkout.confirm(session.id, person.payer_id, coin, code)
         payment = self._service.payment_record(payment_id)
         if target := return_address(session, payment):
             return self._redirect(target)
-        if is_browser(request):
+        if app.is_browser(request):
             return self._redirect(_path(session))  # so a reload posts nothing
         return self._page.show(self._service.sessions.find(session.id), person)
 
@@ -149,7 +142,7 @@ class Widget:
         return session
 
     def _redirect(self, address: str) -> Response:
-        return RedirectResponse(address, 303, date_header(self._service))
+        return RedirectResponse(address, 303, app.date_header(self._service))
 
 
 class CheckoutPage:

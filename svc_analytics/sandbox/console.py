@@ -23,16 +23,7 @@ from svc_analytics.sandbox.behaviour import Behaviour
 from svc_analytics.sandbox.clock import instant_text
 from svc_analytics.sandbox.coins import ENABLED, decimal_text
 from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.validation import (
-    Body,
-    Record,
-    Refusal,
-    invalid,
-    invalid_recipient,
-    is_public_https,
-    is_shallow,
-    loopback_url,
-)
+from svc_analytics.sandbox.validation import Body, Record, Refusal
 from svc_analytics.schema import PAYMENTS
 
 _LOGO_ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp", "svg+xml": "svg"}
@@ -50,7 +41,7 @@ class Console:
         self._service = service
         self._platform = service.platform
 
-    def mint_key(self, body: validation.Body) -> Record:
+    def mint_key(self, body: Body) -> Record:
         """Mint a key; its value is shown only once."""
         keys, allowlist = self._platform.api_keys, body.get("allowlist", [])
         return keys.mint(body.get("class"), allowlist, self._platform.now())
@@ -60,17 +51,19 @@ class Console:
         self._platform.api_keys.revoke(key_id, self._platform.now())
         return {"keys": self._platform.api_keys.all()}
 
-    def set_webhook_url(self, body: validation.Body) -> Record:
+    def set_webhook_url(self, body: Body) -> Record:
         """Set the webhook URL: https, or http on this machine."""
         url = body.get("url")
-        if not (is_public_https(url) or loopback_url(url)) or self._is_own(url):
+        if not (validation.is_public_https(url) or validation.loopback_url(url)) or self._is_own(
+            url
+        ):
             raise Refusal(422, "MERCHANT_WEBHOOK_URL_INVALID")
         self._platform.settings["webhook_url"] = url
         return {"webhook_url": url}
 
     def _is_own(self, url: object) -> bool:
         """Whether a URL leads to this sandbox: its own events would press its own buttons."""
-        if not loopback_url(url):
+        if not validation.loopback_url(url):
             return False
         own = urlsplit(self._platform.base_url).port  # none before it is served
         return own is not None and (urlsplit(str(url)).port or 80) == own
@@ -95,7 +88,7 @@ class Console:
         event_id = self._platform.outbox.emit("test.ping", self._platform.now(), source="console")
         return {"event_id": event_id}
 
-    def pay_out(self, body: validation.Body) -> Record:
+    def pay_out(self, body: Body) -> Record:
         """Pay a customer; the record has no `reference_id`."""
         return self._service.pay_from_console({**body, "reference_id": None})
 
@@ -119,18 +112,18 @@ class Console:
             if event["event_id"] in events
         ]
 
-    def configure(self, body: validation.Body) -> Record:
+    def configure(self, body: Body) -> Record:
         """Change settings by name, all or none, and return all settings."""
         settings = self._platform.settings
         with self._platform.store.transaction():
             for name, value in body.items():
                 if name == "deliver_to" and self._is_own(value):
-                    raise invalid()
+                    raise validation.invalid()
                 _check(name, value)
                 settings[name] = value
             return settings.all()
 
-    def set_logo(self, body: validation.Body) -> Record:
+    def set_logo(self, body: Body) -> Record:
         """Check a logo's type and size, and set its address in the profile."""
         is_small = validation.whole_number(1, _LOGO_BYTES)(body.get("size"))
         type_ = body.get("content_type")
@@ -142,7 +135,7 @@ class Console:
         self._platform.settings["logo_url"] = url
         return {"logo_url": url}
 
-    def set_convert_target(self, body: validation.Body) -> Record:
+    def set_convert_target(self, body: Body) -> Record:
         """Set the coin to convert into, or null; the sandbox converts nothing."""
         target = body.get("currency")
         is_coin = isinstance(target, str) and target in ENABLED
@@ -162,10 +155,10 @@ class Console:
 def _check(name: str, value: Any) -> None:
     """Refuse an unknown setting, or a value that its setting cannot have."""
     if name in _SET_ELSEWHERE or name not in DEFAULTS:
-        raise invalid()
+        raise validation.invalid()
     default = DEFAULTS[name]
     if name == "deliver_to":
-        is_good = value is None or loopback_url(value)
+        is_good = value is None or validation.loopback_url(value)
     elif name == "payout_scope":
         is_good = value in _SCOPES
     elif isinstance(default, list):
@@ -177,7 +170,7 @@ def _check(name: str, value: Any) -> None:
         most = _MAX_MINUTES if name == "session_minutes" else 10**9
         is_good = is_unset or validation.whole_number(1, most)(value)
     if not is_good:
-        raise invalid()
+        raise validation.invalid()
 
 
 def _are_coins(slugs: list[Any]) -> bool:
@@ -261,7 +254,7 @@ class ControlApi:
         elif body == {"run": True}:
             clock.run()
         else:
-            raise invalid()
+            raise validation.invalid()
         self._service.sessions.expire()
         return {"now": instant_text(clock.now())}
 
@@ -269,10 +262,10 @@ class ControlApi:
         """Replace the faults; an empty object ends them."""
         try:
             if not body.keys() <= Behaviour.__dataclass_fields__.keys():
-                raise invalid()
+                raise validation.invalid()
             self._service.behaviour = msgspec.convert(body, Behaviour)
         except msgspec.ValidationError:
-            raise invalid() from None
+            raise validation.invalid() from None
         return {"quirks": msgspec.to_builtins(self._service.behaviour)}
 
     def bind(self, body: Body) -> Record:
@@ -294,7 +287,7 @@ class ControlApi:
         self._platform.open_wallets()
         person = self._platform.customers.by_email(email)
         if person is None:
-            raise invalid_recipient()  # an unknown address, not an unknown session
+            raise validation.invalid_recipient()  # an unknown address, not an unknown session
         return person.payer_id
 
 
@@ -305,7 +298,7 @@ def _endpoint(service: Service, action: Action) -> Endpoint:
             raise Refusal(403, "FORBIDDEN")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method == "POST" and kind != "application/json":
-            raise invalid()
+            raise validation.invalid()
         body = _decode(raw or b"{}")
         # In a thread: a delivery waits for its receiver.
         record = await run_in_threadpool(action, {**body, **request.path_params})
@@ -318,22 +311,22 @@ def _decode(raw: bytes) -> Body:
     try:
         body = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise invalid() from None
-    if not isinstance(body, dict) or not is_shallow(body):
-        raise invalid()
+        raise validation.invalid() from None
+    if not isinstance(body, dict) or not validation.is_shallow(body):
+        raise validation.invalid()
     return body
 
 
 def _text(body: Body, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str):
-        raise invalid()
+        raise validation.invalid()
     return value
 
 
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise invalid()
+        raise validation.invalid()
     return value
 
 
@@ -341,13 +334,13 @@ def _instant(value: object) -> int:
     try:
         return parse_instant(value if isinstance(value, str) else "")[0]
     except DataError:
-        raise invalid() from None
+        raise validation.invalid() from None
 
 
 def _writable(at: int) -> int:
     """Refuse a time that cannot be written, or whose next day cannot."""
     if not 0 <= at < _END_OF_TIME:
-        raise invalid()
+        raise validation.invalid()
     return at
 
 

@@ -10,15 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from svc_analytics.sandbox.app import (
-    Form,
-    PathRoute,
-    date_header,
-    first,
-    is_own_page,
-    path_routes,
-    read_form,
-)
+from svc_analytics.sandbox import app
+from svc_analytics.sandbox.app import Form, PathRoute
 from svc_analytics.sandbox.coins import ENABLED
 from svc_analytics.sandbox.console import Console, ControlApi
 from svc_analytics.sandbox.customers import BUSINESS
@@ -40,7 +33,7 @@ class ConsolePages:
 
     def routes(self) -> list[PathRoute]:
         """Return the console's routes."""
-        return path_routes(
+        return app.path_routes(
             {
                 ("GET", "/console"): self.show,
                 ("GET", "/console/{action}"): self.ask,
@@ -56,7 +49,7 @@ class ConsolePages:
         """Ask whether an action is meant that moves money or cannot be undone."""
         name = request.path_params["action"]
         action = ACTIONS.get(name)
-        if action is None or not action.ask or not is_own_page(request):
+        if action is None or not action.ask or not app.is_own_page(request):
             return self._redirect("/console")
         return page(
             self._service,
@@ -72,10 +65,10 @@ class ConsolePages:
         """Run an action; lead to what it did, or show why not with what was typed."""
         name = request.path_params["action"]
         # Pages of other sites must not use these buttons.
-        if name not in ACTIONS or not is_own_page(request):
+        if name not in ACTIONS or not app.is_own_page(request):
             raise no_such_route()
-        form = await read_form(request)
-        if "once" in form and not self._console.is_first(first(form, "once")):
+        form = await app.read_form(request)
+        if "once" in form and not self._console.is_first(app.first(form, "once")):
             return self._page(status=409, is_again=True)
         action = ACTIONS[name]
         try:
@@ -110,7 +103,7 @@ class ConsolePages:
         )
 
     def _redirect(self, address: str) -> Response:
-        return RedirectResponse(address, 303, date_header(self._service))
+        return RedirectResponse(address, 303, app.date_header(self._service))
 
 
 def _new_number() -> str:
@@ -178,8 +171,8 @@ _LIMITS = ("payout_max_usd", "payout_day_usd")
 
 
 def _mint(console: Console, form: Form) -> Record:
-    allowlist = first(form, "allowlist").replace(",", " ").split()
-    return console.mint_key({"class": first(form, "class"), "allowlist": allowlist})
+    allowlist = app.first(form, "allowlist").replace(",", " ").split()
+    return console.mint_key({"class": app.first(form, "class"), "allowlist": allowlist})
 
 
 def _accept(console: Console, form: Form) -> Record:
@@ -190,8 +183,8 @@ def _accept(console: Console, form: Form) -> Record:
 
 
 def _set_payouts(console: Console, form: Form) -> Record:
-    limits = {name: _number(first(form, name)) for name in _LIMITS}
-    terms = {"payouts_armed": "armed" in form, "payout_scope": first(form, "scope"), **limits}
+    limits = {name: _number(app.first(form, name)) for name in _LIMITS}
+    terms = {"payouts_armed": "armed" in form, "payout_scope": app.first(form, "scope"), **limits}
     settings = console.configure(terms)
     is_on = settings["payouts_armed"] and all(settings[name] for name in _LIMITS)
     return {"possible": "possible" if is_on else "off"}
@@ -205,14 +198,14 @@ def _number(text: str) -> int | str | None:
 
 def _pay(console: Console, form: Form) -> Record:
     names = ("currency", "payer_id", "amount", "comment")
-    record = console.pay_out({name: text for name in names if (text := first(form, name))})
+    record = console.pay_out({name: text for name in names if (text := app.first(form, name))})
     return {**record, "paid": coin_text(record), "debited": coin_text(record, "debited_amount")}
 
 
 ACTS: dict[str, Callable[[Console, Form], Record]] = {
     "mint": _mint,
     "accept": _accept,
-    "webhook-url": lambda console, form: console.set_webhook_url({"url": first(form, "url")}),
+    "webhook-url": lambda console, form: console.set_webhook_url({"url": app.first(form, "url")}),
     "payout-terms": _set_payouts,
     "pay-out": _pay,
     "mint-checkout": lambda console, _: console.mint_key({"class": "checkout"}),
@@ -226,5 +219,5 @@ ACTS: dict[str, Callable[[Console, Form], Record]] = {
     "reopen": lambda console, _: console.configure({"is_maintenance": False}),
     "maintain": lambda console, _: console.configure({"is_maintenance": True}),
     "test-event": lambda console, _: console.send_test_event(),
-    "revoke": lambda console, form: console.revoke_key(first(form, "id")),
+    "revoke": lambda console, form: console.revoke_key(app.first(form, "id")),
 }

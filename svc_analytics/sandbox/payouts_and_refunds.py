@@ -20,13 +20,7 @@ from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.sales import StoredRecord, Transfer
 from svc_analytics.sandbox.sessions import value_in_usd
-from svc_analytics.sandbox.validation import (
-    Record,
-    Refusal,
-    duplicate_reference,
-    invalid_amount,
-    invalid_recipient,
-)
+from svc_analytics.sandbox.validation import Record, Refusal
 from svc_analytics.schema import PAYOUT_RECORDS
 
 TOKEN_LIFETIME = 10 * MINUTE  # Limits: recipient_token valid 10 minutes
@@ -50,7 +44,7 @@ class RecipientLookup:
         self._spend()
         person = platform.customers.by_email(request["email"])
         if person is None or not self._is_payable(person):
-            raise invalid_recipient()
+            raise validation.invalid_recipient()
         expires_at = now + TOKEN_LIFETIME
         facts = msgspec.json.encode([person.payer_id, expires_at])
         return {
@@ -63,14 +57,14 @@ class RecipientLookup:
         """Return the `payer_id` in a valid token, if the masked name is confirmed."""
         facts = read_signed(token, _PURPOSE, self._platform.account.cursor_secret)
         if facts is None:
-            raise invalid_recipient()
+            raise validation.invalid_recipient()
         payer_id, expires_at = msgspec.json.decode(facts, type=tuple[str, int])
         person = self._platform.customers.find(payer_id)
         if person is None or not self._is_payable(person):
-            raise invalid_recipient()
+            raise validation.invalid_recipient()
         is_confirmed = hmac.compare_digest(person.masked_name.encode(), confirm.encode())
         if expires_at <= self._platform.now() or not is_confirmed:
-            raise invalid_recipient()
+            raise validation.invalid_recipient()
         return payer_id
 
     def _spend(self) -> None:
@@ -143,7 +137,7 @@ class Payouts:
             if is_replay and held:
                 return str(held[0])
             if held:
-                raise duplicate_reference()  # the reference belongs to the seeded past
+                raise validation.duplicate_reference()  # the reference belongs to the seeded past
             record_id = make()
             platform.idempotency_keys.keep(_KIND, reference_id, payload)
             return record_id
@@ -173,11 +167,11 @@ class Payouts:
         """Return the `payer_id` to pay, given directly or by a recipient token."""
         named = request.keys() & set.union(*_RECIPIENTS)
         if named not in _RECIPIENTS:
-            raise invalid_recipient()
+            raise validation.invalid_recipient()
         if "payer_id" in named:
             payer_id: str = validation.uuid_form(request["payer_id"])
             if not self._platform.customers.is_payable(payer_id):
-                raise invalid_recipient()
+                raise validation.invalid_recipient()
             return payer_id
         self._platform.authorizer.require_any_scope()
         return self._lookups.resolve(request["recipient_token"], request["recipient_confirm"])
@@ -227,5 +221,5 @@ class Payouts:
 def _units(request: dict[str, Any], coin: Coin) -> int:
     units = units_of(request["amount"], coin.decimals)
     if units is None:
-        raise invalid_amount()
+        raise validation.invalid_amount()
     return units

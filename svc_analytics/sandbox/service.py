@@ -8,24 +8,17 @@ import msgspec
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import BEGINNING, parse_instant
+from svc_analytics.sandbox import validation
 from svc_analytics.sandbox.account import Account, Key, KeyClass, read_signed, write_signed
 from svc_analytics.sandbox.behaviour import Behaviour
-from svc_analytics.sandbox.bindings import Bindings
-from svc_analytics.sandbox.checkout import Checkout
+from svc_analytics.sandbox.checkout import Bindings, Checkout
 from svc_analytics.sandbox.clock import Clock, instant_text
 from svc_analytics.sandbox.payouts_and_refunds import Payouts, RecipientLookup
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.sales import StoredRecord
 from svc_analytics.sandbox.sessions import Sessions
 from svc_analytics.sandbox.store import FILTERS, Position, Slice, Store
-from svc_analytics.sandbox.validation import (
-    Record,
-    decode_exactly,
-    invalid,
-    invalid_receipt,
-    not_found,
-    uuid_form,
-)
+from svc_analytics.sandbox.validation import Record
 from svc_analytics.sandbox.webhooks import WebhookSender
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.signing.receipt_tokens import (
@@ -135,7 +128,7 @@ class Service:
         self.platform.authorizer.authorize(key, "checkout")
         token = body.get("receipt") if isinstance(body, dict) else None
         if not isinstance(token, str):
-            raise invalid()
+            raise validation.invalid()
         return {"valid": True, "payment": self._shown(PAYMENTS, self._proven(token))}
 
     def payment_record(self, id_or_receipt_no: str) -> Record:
@@ -163,10 +156,10 @@ class Service:
     def _find(self, stream: Stream, other_key: str, value: str) -> StoredRecord:
         """Find a record by id, or else by its other key."""
         until = self.platform.shown_until()
-        for column, name in (("id", uuid_form(value)), (other_key, value)):
+        for column, name in (("id", validation.uuid_form(value)), (other_key, value)):
             if record := self.store.find(stream, column, name, until):
                 return record
-        raise not_found()
+        raise validation.not_found()
 
     def _shown(
         self, stream: Stream, stored: StoredRecord, account: Account | None = None
@@ -178,16 +171,16 @@ class Service:
         """Return the payment of a valid receipt, or refuse the receipt."""
         now, account = self.clock.now(), self.account
         if "=" in token:  # this service never pads
-            raise invalid_receipt()
+            raise validation.invalid_receipt()
         try:
             payment_id = parse_receipt(token).facts["payment_id"]
         except MalformedToken:
-            raise invalid_receipt() from None
+            raise validation.invalid_receipt() from None
         stored = self.store.find(PAYMENTS, "id", payment_id, self.platform.shown_until())
         facts = receipt_facts(stored, account) if stored else None
         ring = account.accepted_receipt_ring(now)
         if stored is None or verify_receipt(token, ring, facts).verdict not in ATTESTED:
-            raise invalid_receipt()
+            raise validation.invalid_receipt()
         return stored
 
     def _page(self, stream: Stream, query: Mapping[str, str]) -> dict[str, Any]:
@@ -249,7 +242,7 @@ class Paginator:
         cursor = self._read(query["cursor"], filters) if query.get("cursor") else None
         cursor = cursor or Cursor(end, page=1, made_by_request=self._requests)
         if 0 < behaviour.cursor_lifetime < self._requests - cursor.made_by_request:
-            raise invalid()
+            raise validation.invalid()
         size = 0 if behaviour.is_empty(cursor.page) else behaviour.rows(limit, cursor.position)
         start = BEGINNING if first is None else first
         part = Slice(stream, start, min(end, cursor.position), filters.only)
@@ -267,21 +260,21 @@ class Paginator:
         """Read a cursor; refuse one that was altered or made for other filters."""
         payload = read_signed(text, f"cursor of {filters!r}", self._secret)
         if payload is None:
-            raise invalid()
+            raise validation.invalid()
         return msgspec.json.decode(payload, type=Cursor)
 
 
 def _read_filters(stream: Stream, query: Mapping[str, str]) -> Filters:
     only = query.get(FILTERS[stream.name])
     if stream is PAYOUT_RECORDS and only not in (None, *KINDS):
-        raise invalid()
+        raise validation.invalid()
     return Filters(stream.name, only, _instant(query.get("from")), _instant(query.get("to")))
 
 
 def _read_limit(query: Mapping[str, str]) -> int:
     text = query.get("limit", str(DEFAULT_LIMIT))
     if not _LIMIT.match(text) or not 1 <= int(text) <= MAX_ROWS:
-        raise invalid()
+        raise validation.invalid()
     return int(text)
 
 
@@ -289,7 +282,7 @@ def _instant(text: str | None) -> int | None:
     try:
         return None if text is None else parse_instant(text)[0]
     except DataError:
-        raise invalid() from None
+        raise validation.invalid() from None
 
 
 # Properties unknown to the contract, which says that new ones may appear at any time.
@@ -305,7 +298,7 @@ def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Rec
     facts, secret = receipt_facts(stored, account), account.receipt_secret(stored["paid_at"])
     return {
         **stored,
-        "metadata": decode_exactly(stored["metadata"]),
+        "metadata": validation.decode_exactly(stored["metadata"]),
         "receipt": account.tampering.sign(stored, facts, secret),
         "paid_at": facts["paid_at"],
     }

@@ -8,33 +8,12 @@ from typing import Any
 import msgspec
 
 from svc_analytics.instants import MINUTE
-from svc_analytics.sandbox import validation
+from svc_analytics.sandbox import coins, validation
 from svc_analytics.sandbox.account import Key
 from svc_analytics.sandbox.clock import instant_text
-from svc_analytics.sandbox.coins import (
-    ENABLED,
-    MAX_USD,
-    MICRODOLLARS,
-    USD_DECIMALS,
-    Coin,
-    decimal_text,
-    half_up,
-    is_plain,
-    units_of,
-    usd_text,
-)
+from svc_analytics.sandbox.coins import ENABLED, MAX_USD, MICRODOLLARS, USD_DECIMALS, Coin
 from svc_analytics.sandbox.platform import Platform
-from svc_analytics.sandbox.validation import (
-    Body,
-    Record,
-    Refusal,
-    as_integer,
-    as_object,
-    decode_exactly,
-    duplicate_reference,
-    not_found,
-    uuid_form,
-)
+from svc_analytics.sandbox.validation import Body, Record, Refusal
 
 _REQUIRED = {"reference_id": validation.text(128), "title": validation.text(128)}
 _OPTIONAL = {
@@ -44,7 +23,7 @@ _OPTIONAL = {
     "metadata": validation.is_object,
     "ttl_minutes": validation.json_integer(5, 1440),
     "customer": validation.is_object,
-    "price_usd": is_plain,
+    "price_usd": coins.is_plain,
     "amounts": lambda value: isinstance(value, list) and 1 <= len(value) <= 10,
 }
 # The contract shows no limits for the customer block; these are our choice.
@@ -53,10 +32,10 @@ _CUSTOMER = {
     "name": validation.text(256),
     "email": validation.text(320),
 }
-_AMOUNT = {"currency": validation.text(32), "amount": is_plain}
+_AMOUNT = {"currency": validation.text(32), "amount": coins.is_plain}
 
 
-def schema_codes(body: validation.Body) -> set[str]:
+def schema_codes(body: Body) -> set[str]:
     """Return the error codes of a body that depend on no setting."""
     codes = set()
     if not _has_good_schema(body):
@@ -68,7 +47,7 @@ def schema_codes(body: validation.Body) -> set[str]:
     return codes
 
 
-def currency_codes(body: validation.Body, accepted: list[str]) -> set[str]:
+def currency_codes(body: Body, accepted: list[str]) -> set[str]:
     """Return the error code for a coin that the merchant does not accept."""
     unknown = [
         entry["currency"]
@@ -78,7 +57,7 @@ def currency_codes(body: validation.Body, accepted: list[str]) -> set[str]:
     return {"PAY_CURRENCY_NOT_ACCEPTED"} if unknown else set()
 
 
-def _has_good_schema(body: validation.Body) -> bool:
+def _has_good_schema(body: Body) -> bool:
     customer, amounts = body.get("customer"), body.get("amounts")
     if not validation.is_valid(body, _REQUIRED, _OPTIONAL):
         return False
@@ -87,19 +66,19 @@ def _has_good_schema(body: validation.Body) -> bool:
     return amounts is None or len(amounts) == len(list(_entries(body)))
 
 
-def _has_good_amounts(body: validation.Body) -> bool:
+def _has_good_amounts(body: Body) -> bool:
     price = body.get("price_usd", "")
-    if is_plain(price) and units_of(price, USD_DECIMALS, MAX_USD) is None:
+    if coins.is_plain(price) and coins.units_of(price, USD_DECIMALS, MAX_USD) is None:
         return False
     slugs = [entry["currency"] for entry in _entries(body)]
     return len(slugs) == len(set(slugs)) and all(
-        units_of(entry["amount"], ENABLED[entry["currency"]].decimals) is not None
+        coins.units_of(entry["amount"], ENABLED[entry["currency"]].decimals) is not None
         for entry in _entries(body)
         if entry["currency"] in ENABLED
     )
 
 
-def _entries(body: validation.Body) -> Iterator[dict[str, Any]]:
+def _entries(body: Body) -> Iterator[dict[str, Any]]:
     """Yield the entries of `amounts` that obey the schema."""
     amounts = body.get("amounts")
     for entry in amounts if isinstance(amounts, list) else ():
@@ -120,7 +99,7 @@ def quotes_of(platform: Platform, body: Body, now: int) -> list[Quote]:
     """
     if "amounts" in body:
         return [_of_amount(platform, entry, now) for entry in body["amounts"]]
-    cents = units_of(body["price_usd"], USD_DECIMALS, MAX_USD) or 0
+    cents = coins.units_of(body["price_usd"], USD_DECIMALS, MAX_USD) or 0
     accepted = [ENABLED[slug] for slug in platform.settings["accepted_currencies"]]
     quotes = [_quoted(platform, coin, cents, now) for coin in accepted]
     if not any(quotes):
@@ -131,13 +110,13 @@ def quotes_of(platform: Platform, body: Body, now: int) -> list[Quote]:
 def value_in_usd(platform: Platform, coin: Coin, units: int, now: int) -> str | None:
     """Return the value of units in US dollars, or None if the coin has no rate."""
     price = platform.rates.price(coin, now)
-    return None if price is None else usd_text(units, coin, price, USD_PLACES)
+    return None if price is None else coins.usd_text(units, coin, price, USD_PLACES)
 
 
 def _of_amount(platform: Platform, entry: Body, now: int) -> Quote:
     coin = ENABLED[entry["currency"]]
-    units = units_of(entry["amount"], coin.decimals) or 0
-    quote = {"currency": coin.slug, "amount": decimal_text(units, coin.decimals)}
+    units = coins.units_of(entry["amount"], coin.decimals) or 0
+    quote = {"currency": coin.slug, "amount": coins.decimal_text(units, coin.decimals)}
     usd_value = value_in_usd(platform, coin, units, now)
     return quote if usd_value is None else {**quote, "usd_value": usd_value}
 
@@ -148,11 +127,11 @@ def _quoted(platform: Platform, coin: Coin, price_usd: int, now: int) -> Quote |
     if rate is None:
         return None
     scale = 10 ** (coin.decimals + MICRODOLLARS)
-    units = max(1, half_up(price_usd * scale, rate * 10**USD_DECIMALS))
+    units = max(1, coins.half_up(price_usd * scale, rate * 10**USD_DECIMALS))
     return {
         "currency": coin.slug,
-        "amount": decimal_text(units, coin.decimals),
-        "usd_value": usd_text(units, coin, rate, USD_PLACES),
+        "amount": coins.decimal_text(units, coin.decimals),
+        "usd_value": coins.usd_text(units, coin, rate, USD_PLACES),
     }
 
 
@@ -185,7 +164,7 @@ class Sessions:
     def create(self, key: Key, body: object) -> Record:
         """Create a session, or return the one that the same request created before."""
         self._platform.authorizer.authorize(key, "checkout")
-        request = _plain(as_object(body))
+        request = _plain(validation.as_object(body))
         self.expire()
         with self._platform.store.transaction():
             self._check(request)
@@ -219,7 +198,7 @@ class Sessions:
         """Find a session by UUID, or else by the merchant's reference."""
         self.expire()
         return (
-            self._stored("id", uuid_form(id_or_reference))
+            self._stored("id", validation.uuid_form(id_or_reference))
             or self._stored("reference_id", id_or_reference)
             or self._past(id_or_reference)
         )
@@ -261,7 +240,7 @@ class Sessions:
         if row is None:
             return None
         id_, reference, status, request, amounts, *rest = row
-        request, amounts = map(decode_exactly, (request, amounts))
+        request, amounts = map(validation.decode_exactly, (request, amounts))
         return Session(id_, reference, status, request, amounts, *rest)
 
     def _check(self, request: Body) -> None:
@@ -279,8 +258,9 @@ class Sessions:
         platform, now = self._platform, self._platform.now()
         reference_id = request["reference_id"]
         if platform.store.first("select 1 from payments where reference_id = ?", reference_id):
-            raise duplicate_reference()  # the reference belongs to the seeded past
-        minutes = as_integer(request.get("ttl_minutes")) or platform.settings["session_minutes"]
+            raise validation.duplicate_reference()  # the reference belongs to the seeded past
+        asked = validation.as_integer(request.get("ttl_minutes"))
+        minutes = asked or platform.settings["session_minutes"]
         amounts = _json(quotes_of(platform, request, now))
         named = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None)
         platform.store.insert("sessions", *named, now + minutes * MINUTE, now)
@@ -296,21 +276,21 @@ class Sessions:
             "select id, session_id, reference_id, currency, amount, usd_value, metadata, paid_at"
             " from payments where (session_id = ?1 or reference_id = ?2) and paid_at <= ?3"
         )
-        names = uuid_form(id_or_reference), id_or_reference
+        names = validation.uuid_form(id_or_reference), id_or_reference
         for row in self._platform.store.fetch(sql, (*names, self._platform.shown_until())):
             payment_id, id_, reference, currency, amount, usd, metadata, paid_at = row
-            request = {"title": reference, "metadata": decode_exactly(metadata)}
+            request = {"title": reference, "metadata": validation.decode_exactly(metadata)}
             quote = {"currency": currency, "amount": amount, "usd_value": usd}
             expires_at, status = paid_at + 30 * MINUTE, "completed"
             return Session(
                 id_, reference, status, request, [quote], payment_id, expires_at, paid_at
             )
-        raise not_found()
+        raise validation.not_found()
 
 
 def _plain(request: Body) -> Body:
     """Return a request with its minutes as a whole number: 30.0 and 30 are one request."""
-    minutes = as_integer(request.get("ttl_minutes"))
+    minutes = validation.as_integer(request.get("ttl_minutes"))
     return request if minutes is None else {**request, "ttl_minutes": minutes}
 
 

@@ -23,14 +23,8 @@ from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.money import format_amount, group_digits, parse_amount
-from svc_analytics.signing.secrets import (
-    Secret,
-    Secrets,
-    SigningSecret,
-    is_after_expiry,
-    oldest_date,
-    parse_ring,
-)
+from svc_analytics.signing import secrets
+from svc_analytics.signing.secrets import Secret, Secrets, SigningSecret
 
 if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
@@ -144,7 +138,7 @@ def verify_receipt(
         >>> verify_receipt("not a token", ["a secret"], None).verdict
         'malformed'
     """
-    ring, webhook_ring = parse_ring(ring), parse_ring(webhook_ring)
+    ring, webhook_ring = secrets.parse_ring(ring), secrets.parse_ring(webhook_ring)
     if not ring:
         return Verdict("not_checked", Message("receipt.no_secret"))
     try:
@@ -165,7 +159,7 @@ def _classify(
     record: Mapping[str, Any] | None,
 ) -> Verdict:
     differences = () if record is None else compare_facts(receipt.facts, record)
-    if signer is None or is_after_expiry(signer, ring, receipt.paid_at):
+    if signer is None or secrets.is_after_expiry(signer, ring, receipt.paid_at):
         return _classify_unsigned(receipt, signer, ring, record, differences)
     if record is None:
         return Verdict("unknown_payment", clauses(SIGNED, NO_PAYMENT), receipt)
@@ -240,7 +234,7 @@ def _classify_unsigned(
     differences: tuple[FactDifference, ...],
 ) -> Verdict:
     """Classify a token that no secret in force signed; age alone never makes it a forgery."""
-    oldest = oldest_date(ring)
+    oldest = secrets.oldest_date(ring)
     if oldest is None or receipt.paid_at >= oldest:
         is_same = record is not None and not differences
         facts = SAME_FACTS if is_same else Message("receipt.no_same_facts")

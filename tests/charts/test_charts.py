@@ -18,8 +18,8 @@ from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 
 from svc_analytics import charts, draw
-from svc_analytics.charts.axes import amounts as plain_amounts
 from svc_analytics.charts.bridge import bridge_steps
+from svc_analytics.charts.drawing import amount_axis
 from svc_analytics.charts.palette import BLUE
 from svc_analytics.charts.ticks import WordedAxes, tick_texts
 from svc_analytics.errors import ConfigError
@@ -144,7 +144,7 @@ def test_ticks_are_plain_numbers():
 
 def test_ticks_of_one_axis_have_the_same_places(axes):
     """0.005 asks for three places, so 0 and 0.01 have them too."""
-    plain_amounts(axes.yaxis)
+    amount_axis(axes.yaxis)
     assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005, 0.01]) == [
         *("0.000", "0.005", "0.010")
     ]

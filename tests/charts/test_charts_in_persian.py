@@ -17,7 +17,7 @@ from svc_analytics import charts, draw
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import CALENDARS_NAMED
 from svc_analytics.formatting.status_line import StatusLine, attach
-from svc_analytics.language import fonts
+from svc_analytics.language import catalogue
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import PLACE, Message, translated
 from svc_analytics.notebook.pictures import _caption
@@ -95,7 +95,7 @@ STATES: dict[str, Callable[[Axes], None]] = {
         charts.column_chart, table=FAR, x="day", y="net_settlement", kind="line", **BTC
     ),
 }
-SECTIONS = tomllib.loads((Path(fonts.__file__).parent / "fa.toml").read_text("utf-8"))
+SECTIONS = tomllib.loads((Path(catalogue.__file__).parent / "fa.toml").read_text("utf-8"))
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 BRACKETS = str.maketrans("\u2066\u2069", "<>")
 OTHERS = {"btc", "eth", "sol", "usdt", "Net by month", *MANY["currency"].to_pylist()}

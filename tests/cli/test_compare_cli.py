@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from svc_analytics.language.fonts import css_families
+from svc_analytics.render.picture import css_families
 from tests.cli.test_close_cli import OCTOBER
 from tests.support.browsers import texts_of
 from tests.support.closings import Closer

@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.engines.connect import connect
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.lakes import open_lakes, query_lakes
+from svc_analytics.lakes import open_lakes, query_lakes
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES

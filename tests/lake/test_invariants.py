@@ -17,7 +17,6 @@ from svc_analytics.instants import DAY
 from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.month_file import SortedCheck, check_totals
-from svc_analytics.lake.writing import month_files, publisher
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
@@ -85,9 +84,9 @@ BROKEN: dict[str, tuple[Change, str]] = {
 def test_a_month_that_is_not_what_it_should_be_is_not_published(begun, monkeypatch, breaks, said):
     """I1 to I3, I5: compared with what it held and what came; the old month stands."""
     before = content(begun)
-    real = publisher.merge_rows
+    real = month_file.merge_rows
     with monkeypatch.context() as broken:
-        broken.setattr(publisher, "merge_rows", lambda *args: at_once(breaks, real(*args)))
+        broken.setattr(month_file, "merge_rows", lambda *args: at_once(breaks, real(*args)))
         with pytest.raises(LakeError, match=rf"payments 2026-10: .*{said}.*not published"):
             begun.extract(rereads=True)
     assert content(begun) == before
@@ -99,9 +98,9 @@ def test_a_row_leaves_a_month_alone(begun, monkeypatch):
     """I1: where a payment moves to another month, no neighbour may go with it."""
     begun.extract(rereads=True)
     begun.service.payments[0]["paid_at"] = "2026-11-02T00:00:00Z"
-    real = month_files.drop_rows
+    real = month_file.drop_rows
     with monkeypatch.context() as broken:
-        broken.setattr(month_files, "drop_rows", lambda *args: at_once(dropping, real(*args)))
+        broken.setattr(month_file, "drop_rows", lambda *args: at_once(dropping, real(*args)))
         with pytest.raises(LakeError, match=r"2 rows, .*by what it held and what came 3 rows"):
             begun.extract(rereads=True)
     begun.extract(rereads=True)

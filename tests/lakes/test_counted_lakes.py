@@ -6,7 +6,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.errors import ConfigError, QueryError
-from svc_analytics.lakes.lakes import Lakes, query_lakes
+from svc_analytics.lakes import Lakes, query_lakes
 from svc_analytics.warehouse.several_lakes import public_views
 from tests.lakes.conftest import MERCHANTS, run
 from tests.support.engines import DuckEngine, let_duckdb_count

@@ -11,7 +11,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.errors import ConfigError, NoLake, QueryError
 from svc_analytics.instants import to_micros
-from svc_analytics.lakes.lakes import GroupStatement, Lakes
+from svc_analytics.lakes import GroupStatement, Lakes
 from tests.lakes.conftest import FIRST, MERCHANTS, NOW, SECOND, run
 from tests.support.rings import sample
 

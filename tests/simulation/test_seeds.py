@@ -131,7 +131,7 @@ LIKELY: dict[str, Callable[[Plan], bool]] = {
 PLANTED: dict[str, tuple[int, Any, str, Any]] = {
     "ties at a page's edge are not read again": (20_151, segments, "_reached", _reach_ties),
     "a page proves all that is left": (20_150, segments, "_reached", lambda part: part.start),
-    "rows that came again are kept twice": (20_150, publisher, "merge_rows", _add),
+    "rows that came again are kept twice": (20_150, month_file, "merge_rows", _add),
     "the last minutes count as settled": (20_150, clock, "SETTLE_LAG", 0),
     "nothing is read again": (20_150, plan_module, "missing_spans", _miss_nothing_provisional),
     "what is to be read again stays complete": (21_479, Publisher, "set_lookback", _do_nothing),

@@ -8,6 +8,7 @@ from typing import Unpack
 import click
 
 from svc_analytics.arguments import PeriodOptions
+from svc_analytics.books import export
 from svc_analytics.books.accounts import (
     FILE,
     Accounts,
@@ -18,20 +19,14 @@ from svc_analytics.books.accounts import (
 )
 from svc_analytics.books.booked import FOLDER, note_booked
 from svc_analytics.books.entries import DAY, MONTH, places_of
-from svc_analytics.books.export import (
-    Books,
-    BooksSource,
-    figures_of,
-    preset_files,
-    write_books,
-)
+from svc_analytics.books.export import Books, BooksSource
 from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_for, books_source, ledger_of
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError, system_refusals
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.lakehouse import Lakehouse
@@ -62,7 +57,7 @@ class Checked:
         refused = refusals(accounts, preset, places) if preset else []
         if preset and not missing and not refused:
             try:
-                preset_files(make(preset), preset)
+                export.preset_files(make(preset), preset)
             except ConfigError as error:
                 refused = [str(error)]
         return cls(missing, refused)
@@ -177,10 +172,8 @@ def _begin(path: Path, lake: Lakehouse, as_json: bool) -> None:
         with lake.storage.write(path) as temporary:
             temporary.write_text(starter(coins), encoding="utf-8", newline="\n")
 
-    try:
+    with system_refusals(ConfigError, f"cannot write {path}"):
         merge_into(lake.storage, write)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
     unknown = unknown_coins(coins)
     if as_json:
         click.echo(to_json({"accounts": str(path), "unknown": unknown}))
@@ -215,8 +208,8 @@ def _write(
     month_books: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool
 ) -> None:
     file = Path(out) if out else books_file(lake, month_books, preset)
-    paths = write_books(month_books, preset, file)
-    facts = figures_of(month_books)
+    paths = export.write_books(month_books, preset, file)
+    facts = export.figures_of(month_books)
     if as_json:
         click.echo(to_json({"files": [str(path) for path in paths], "preset": preset.name} | facts))
         return

@@ -1,7 +1,5 @@
 """`demo`: extract, verify and close a month on the local sandbox."""
 
-from __future__ import annotations
-
 from shlex import quote
 
 import click

@@ -1,7 +1,5 @@
 """`extract`: bring the lake up to date with the service."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 

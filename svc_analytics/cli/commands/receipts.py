@@ -25,18 +25,11 @@ from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.periods import GREGORIAN, month as utc_month, parse_month
+from svc_analytics.receipts import verify_files
 from svc_analytics.receipts.bulk import OnlineVerifier, VerifyOnline
 from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.receipts.verify_files import (
-    IDENTICAL,
-    OUTPUT,
-    SAME_PAYMENT,
-    Wanted,
-    open_passed,
-    open_payments,
-    verify_batches,
-)
+from svc_analytics.receipts.verify_files import IDENTICAL, OUTPUT, SAME_PAYMENT, Wanted
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipt_tokens import PROVEN, WEBHOOK_SIGNED
@@ -231,12 +224,14 @@ def _verify_files(
             yield table
 
     with (
-        open_passed(files, column, wanted, OUTPUT.names) as (sources, columns),
-        open_payments(Lake(settings.data_dir)) as payments,
+        verify_files.open_passed(files, column, wanted, OUTPUT.names) as (sources, columns),
+        verify_files.open_payments(Lake(settings.data_dir)) as payments,
         _bar() as bar,
     ):
         batches = read_sources(sources, column, columns.names)
-        tables = verify_batches(batches, payments, settings, verify_online, columns, report.codes)
+        tables = verify_files.verify_batches(
+            batches, payments, settings, verify_online, columns, report.codes
+        )
         report.write(counted(tables), columns.added_to(OUTPUT))
 
 

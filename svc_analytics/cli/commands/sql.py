@@ -83,7 +83,7 @@ def sql(
         click.echo(rehearse(lakes, text, dialect or "spark"), nl=False)
         return
     if len(lakes) > 1:
-        from svc_analytics.lakes.lakes import query_lakes  # loads what states and closes months
+        from svc_analytics.lakes import query_lakes  # loads what states and closes months
 
         answer = query_lakes(lakes, text)
     else:

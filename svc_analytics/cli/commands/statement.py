@@ -1,7 +1,5 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,19 +18,12 @@ from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.stated import statement as make_statement
 from svc_analytics.config import read_engine, read_rates_path
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import table_text
-from svc_analytics.formatting.tables import (
-    check_form,
-    output_file,
-    to_json,
-    to_objects,
-    to_safe_csv,
-    write_rows,
-)
 from svc_analytics.formatting.texts import single_line, wrapped
 from svc_analytics.instants import format_instant, in_words
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.lakes import GroupStatement
+from svc_analytics.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.document import (
     proof_lines,
@@ -155,7 +146,7 @@ def statement(
     [lake] = shared_options.open_each(data_dir, counter)
     if figure and currency:
         if out:
-            check_form(out)
+            tables.check_form(out)
         explanation = lake.explain(name, currency, figure, **at)
         _print_explanation(explanation, out, as_csv=as_csv, as_json=as_json)
         return
@@ -208,11 +199,11 @@ def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool
     if not as_json:
         return statement_text(new, folder, exact=exact)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    summary = to_objects(new.tables["summary"])
+    summary = tables.to_objects(new.tables["summary"])
     state = {"state": new.state.to_json()} if new.state else {}
     statuses = {each.name: each.to_json() for each in proof_statuses(new)}
     document = manifest | state | ({"statuses": statuses} if statuses else {})
-    return to_json(document | {"folder": str(folder), "summary": summary})
+    return tables.to_json(document | {"folder": str(folder), "summary": summary})
 
 
 def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
@@ -278,7 +269,7 @@ def _state_together(
 ) -> None:
     """Print or write the figures of several merchants over one period."""
     if out and Path(out).suffix.lower() != ".html":
-        check_form(out)
+        tables.check_form(out)
     group = shared_options.open_together(data_dirs, engine).statement(name, **at)
     _write_together(group, out, as_csv=as_csv, as_json=as_json)
     if group.needs_attention:
@@ -287,14 +278,14 @@ def _state_together(
 
 def _write_together(group: GroupStatement, out: str | None, *, as_csv: bool, as_json: bool) -> None:
     if out and Path(out).suffix.lower() == ".html":
-        with output_file(out) as temporary:
+        with tables.output_file(out) as temporary:
             temporary.write_text(group.to_html(), encoding="utf-8")
     elif out:
-        write_rows([group.table], group.table.schema, "figures", out, as_json)
+        tables.write_rows([group.table], group.table.schema, "figures", out, as_json)
     if as_json:
-        click.echo(to_json(_together_document(group)))
+        click.echo(tables.to_json(_together_document(group)))
     elif as_csv:
-        click.echo(to_safe_csv(group.table), nl=False)
+        click.echo(tables.to_safe_csv(group.table), nl=False)
     elif not out:
         click.echo(str(group))
     if out:
@@ -312,4 +303,4 @@ def _together_document(group: GroupStatement) -> dict[str, Any]:
         for merchant, each in group.statements.items()
     ]
     facts = {"label": group.period.folder, "status": group.status, "merchants": merchants}
-    return facts | {"figures": to_objects(group.table)}
+    return facts | {"figures": tables.to_objects(group.table)}

@@ -1,7 +1,5 @@
 """`status`: what the lake holds, for people and as a JSON document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

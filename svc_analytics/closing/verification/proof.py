@@ -12,25 +12,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from svc_analytics.closing import seals
-from svc_analytics.closing.diff import (
-    NO_DIFFERENCES,
-    Tables,
-    as_texts,
-    comparable,
-    months_left_out,
-    no_longer_stated,
-    read_tables,
-)
-from svc_analytics.closing.neighbours import (
-    MONTH_SEALS,
-    Mismatch,
-    broken_months,
-    command_to_close,
-    ends_of,
-    newest_sealed,
-    unmet_neighbours,
-)
+from svc_analytics.closing import diff, neighbours, seals
+from svc_analytics.closing.diff import NO_DIFFERENCES, Tables
+from svc_analytics.closing.neighbours import MONTH_SEALS, Mismatch
 from svc_analytics.closing.rederive import (
     FINDING,
     balance_notes,
@@ -43,19 +27,7 @@ from svc_analytics.closing.rederive import (
     verdict_notes,
     without_verdicts,
 )
-from svc_analytics.closing.verification.contents import (
-    changed_profile,
-    expected_facts,
-    has_other_words,
-    is_this_release,
-    missing_tables,
-    period_of,
-    sealed_statement,
-    sealed_tables,
-    table_names,
-    version_of,
-    wrong_facts,
-)
+from svc_analytics.closing.verification import contents
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.forms import Findings, compare_forms, doubt
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of
@@ -103,7 +75,7 @@ class Proof:
     @property
     def is_own(self) -> bool:
         """Whether this release sealed it, with these words: then all of it can be made again."""
-        return is_this_release(self.manifest)
+        return contents.is_this_release(self.manifest)
 
     @property
     def state(self) -> Literal["unchanged", "unproven"]:
@@ -130,7 +102,7 @@ def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> P
             proof = replace(proof, table=restatement(lake, folder, manifest, proof.new))
         return proof
     try:
-        period = period_of(manifest)
+        period = contents.period_of(manifest)
     except ConfigError as error:
         return proof.adding(
             Findings([Message("seal.manifest_wrong", error=translated(text_of(error)))])
@@ -138,7 +110,8 @@ def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> P
     register = seals.Register()
     if lake:
         register = seals.read_register(lake.path / seals.STATEMENTS)
-        profile, notes = changed_profile(manifest, lake), balance_notes(lake, manifest, period)
+        profile = contents.changed_profile(manifest, lake)
+        notes = balance_notes(lake, manifest, period)
         proof = _stated_again(proof.adding(Findings(unproven=profile, notes=notes)))
     proof = proof.adding(*_zone_rules(proof.new.period if proof.new else period))
     return _with_contents(_with_seals(proof, period, register), period)
@@ -164,7 +137,7 @@ def require_unaltered(
 def require_same(proof: Proof) -> None:
     """Refuse a month that the lake would state otherwise today than it was sealed."""
     if proof.table.num_rows and proof.new:
-        label, command = proof.manifest["label"], command_to_close(proof.new.period)
+        label, command = proof.manifest["label"], neighbours.command_to_close(proof.new.period)
         raise PeriodNotClosed(Message("seal.restate_first", label=label, command=command))
 
 
@@ -204,9 +177,9 @@ def _with_seals(proof: Proof, period: Period, register: seals.Register) -> Proof
         proof = replace(proof, unmet=_unmet(proof, period, folders))
         if period.is_longer:
             files = manifest["files"].keys() - seals.broken_files(proof.folder, manifest)
-            months = read_tables(proof.folder, files).get(MONTHS)
+            months = diff.read_tables(proof.folder, files).get(MONTHS)
             proof = proof.adding(
-                Findings(broken_months(manifest, period, folders, register, months))
+                Findings(neighbours.broken_months(manifest, period, folders, register, months))
             )
     except LakeError as error:  # of a file that fits its hash, and is no table
         proof = proof.adding(doubt(Message("seal.not_beside", error=translated(text_of(error)))))
@@ -216,11 +189,11 @@ def _with_seals(proof: Proof, period: Period, register: seals.Register) -> Proof
 def _unmet(proof: Proof, period: Period, folders: list[Path]) -> Sequence[Mismatch]:
     """Compare the newest version of a period with the periods before and after it."""
     manifest = proof.manifest
-    newest = newest_sealed(period, folders, manifest["merchant"].get("id"))
+    newest = neighbours.newest_sealed(period, folders, manifest["merchant"].get("id"))
     if newest is None or newest[1]["version"] != manifest["version"]:
         return ()
-    now = ends_of(proof.new) if proof.new else None
-    return unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
+    now = neighbours.ends_of(proof.new) if proof.new else None
+    return neighbours.unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
 
 
 def _registered(proof: Proof, register: seals.Register) -> Iterator[Findings]:
@@ -253,20 +226,20 @@ def _tree(proof: Proof, register: seals.Register) -> Iterator[Findings]:
 def _with_contents(proof: Proof, period: Period) -> Proof:
     """Compare every fact and every form with the tables, and the tables with the lake."""
     manifest = proof.manifest
-    names = table_names(manifest, tables_of(period), is_own=proof.is_own)
+    names = contents.table_names(manifest, tables_of(period), is_own=proof.is_own)
     altered = seals.broken_files(proof.folder, manifest).keys()
     tables = _tables(proof, names, manifest["files"].keys() - altered)
-    proof = proof.adding(Findings(missing_tables(manifest, names)))
+    proof = proof.adding(Findings(contents.missing_tables(manifest, names)))
     if lacking := [name for name in names if name not in tables]:
         text = Message("seal.tables_unread", names=", ".join(lacking))
         return proof.adding(Findings(unproven=[text]))
     if proof.new:
         proof = proof.adding(*_shape(proof, tables, proof.new))
-    statement = sealed_statement(manifest, period, tables)
-    expected = expected_facts(statement, proof.new if _is_given(proof, tables) else None)
-    wrong = wrong_facts(manifest, expected, is_own=proof.is_own)
+    statement = contents.sealed_statement(manifest, period, tables)
+    expected = contents.expected_facts(statement, proof.new if _is_given(proof, tables) else None)
+    wrong = contents.wrong_facts(manifest, expected, is_own=proof.is_own)
     proof = proof.adding(Findings(wrong))
-    if not (wrong or proof.is_own) and has_other_words(manifest, expected):
+    if not (wrong or proof.is_own) and contents.has_other_words(manifest, expected):
         proof = proof.adding(_other_texts(proof, [MANIFEST]))
     proof = _with_forms(proof, statement, expected, altered)
     if RESTATEMENT in tables and not follows(
@@ -283,15 +256,17 @@ def _tables(proof: Proof, names: Collection[str], files: Collection[str]) -> Tab
     known = {RESTATEMENT: NO_DIFFERENCES} | (new.tables if new else {})
     if new and new.content_digest() == manifest["content_digest"]:
         own = [name for name in names if name not in new.tables]
-        return new.tables | sealed_tables(folder, manifest, own, files, known)
-    return sealed_tables(folder, manifest, names, files, known)
+        return new.tables | contents.sealed_tables(folder, manifest, own, files, known)
+    return contents.sealed_tables(folder, manifest, names, files, known)
 
 
 def _shape(proof: Proof, tables: Tables, new: Statement) -> Iterator[Findings]:
     """Say which tables, columns and figures are not those that the lake's statement has."""
     sealed = {name: table for name, table in tables.items() if name != RESTATEMENT}
-    gone = [Message("seal.not_stated", name=name) for name in no_longer_stated(sealed, new.tables)]
-    more, months = no_longer_stated(new.tables, sealed), months_left_out(sealed, new.tables)
+    lacking = diff.no_longer_stated(sealed, new.tables)
+    gone = [Message("seal.not_stated", name=name) for name in lacking]
+    more = diff.no_longer_stated(new.tables, sealed)
+    months = diff.months_left_out(sealed, new.tables)
     if proof.is_own:  # no month is left out of this release, unless older records were read since
         gone += [Message("seal.lacks_month", name=months[0])] if months else []
         lacks = [Message("seal.lacks", names=", ".join(more))] if more else []
@@ -312,7 +287,7 @@ def _with_forms(
     forms = compare_forms(sealed, manifest, facts, proof.folder, altered, is_own=proof.is_own)
     is_proven = not (forms.unproven or forms.not_compared)
     whole = Sealed(proof.folder, manifest, sealed, facts, is_proven)
-    version = Message(_OTHER_RELEASE, version=version_of(manifest))
+    version = Message(_OTHER_RELEASE, version=contents.version_of(manifest))
     release = Findings(notes=[] if proof.is_own else [version])
     return replace(proof.adding(forms, release), sealed=whole)
 
@@ -322,7 +297,7 @@ def _is_given(proof: Proof, tables: Tables) -> bool:
     new = proof.new
     if new is None:
         return False
-    old, now = comparable(tables, new.tables)
+    old, now = diff.comparable(tables, new.tables)
     return all(old[name] is tables[name] and old[name].equals(now[name]) for name in now)
 
 
@@ -331,11 +306,11 @@ def _compared_with_lake(proof: Proof, tables: Tables) -> Proof:
     new, lake = proof.new, proof.lake
     if new is None or lake is None or _is_given(proof, tables):
         return proof
-    texts = as_texts(tables)
+    texts = diff.as_texts(tables)
     table = differences(lake, texts, new)
     if table.num_rows:
         return replace(proof, table=table)
-    both = comparable(texts, as_texts(new.tables))
+    both = diff.comparable(texts, diff.as_texts(new.tables))
     verdicts = verdict_notes(*both)
     old, now = map(without_verdicts, both)
     names = [name for name in sorted(old.keys() - {CHECKS}) if _differs(name, old, now)]
@@ -354,7 +329,7 @@ def _compared_with_lake(proof: Proof, tables: Tables) -> Proof:
 
 def _other_texts(proof: Proof, names: list[str]) -> Findings:
     """Say whose sentences were not compared, since another release words them."""
-    values = {"version": version_of(proof.manifest), "names": ", ".join(names)}
+    values = {"version": contents.version_of(proof.manifest), "names": ", ".join(names)}
     return Findings(not_compared=[Message("seal.other_texts", **values)])
 
 

@@ -15,13 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span, Spans, intersection
-from svc_analytics.lake.checksums import (
-    DAMAGE,
-    damaged,
-    read_signature,
-    signature_of,
-    signed_footer,
-)
+from svc_analytics.lake import checksums
+from svc_analytics.lake.checksums import DAMAGE
 from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.coverage_footer import Shared
 from svc_analytics.lake.index.hashes import (
@@ -99,9 +94,9 @@ class MonthIndex:
         """Identify the version of a month's file."""
         path = self._path(label)
         try:
-            return read_signature(path)
+            return checksums.read_signature(path)
         except DAMAGE as error:
-            raise damaged(self._lake.month_path(self._stream, label), error) from error
+            raise checksums.damaged(self._lake.month_path(self._stream, label), error) from error
 
     def column(self, label: str, column: str) -> pa.ChunkedArray:
         """Return a column of a month's file."""
@@ -249,7 +244,7 @@ class MonthIndex:
         return "", Matches()
 
     def _look_up(self, label: str, column: str, texts: SoughtTexts) -> tuple[str, Matches]:
-        signature = read_signature(self._path(label))
+        signature = checksums.read_signature(self._path(label))
         with HashFile.open(self._index_path(label), signature) as hashes:
             return signature, hashes.find(self._columns.index(column), texts.hashes)
 
@@ -301,12 +296,12 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
             # Else the system would fetch the columns beside what is read, too.
             with suppress(AttributeError, OSError):  # only where there is a call for it
                 os.posix_fadvise(source.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-            footer = signed_footer(source)
+            footer = checksums.signed_footer(source)
             metadata = pq.read_metadata(pa.BufferReader(footer))
             with RecordFile(source, path, metadata=metadata) as file:
-                yield file, signature_of(footer)
+                yield file, checksums.signature_of(footer)
     except DAMAGE as error:
-        raise damaged(name, error) from error
+        raise checksums.damaged(name, error) from error
 
 
 def instants_of_group(metadata: pq.FileMetaData, group: int, stream: Stream) -> Span:

@@ -10,19 +10,13 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.instants import BEGINNING, DAY
+from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.coverage_footer import MonthFileFooter, Shared, Unlisted, owned_span
 from svc_analytics.lake.index.hashes import Hashes, join
 from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.month_file import (
-    drop_rows,
-    read_groups,
-    read_rows,
-    rewrite_month_file,
-    write_month_file,
-)
 from svc_analytics.lake.side_files import keep_changes, lost_quarantine
 from svc_analytics.schema import Stream
 
@@ -120,7 +114,7 @@ class MonthFiles:
         for label, footer in self.footers.items():
             if footer.columns and not footer.columns >= {*self.stream.schema.names}:
                 path = self.path(label)
-                self.footers[label] = rewrite_month_file(self.lake.storage, path, footer)
+                self.footers[label] = month_file.rewrite_month_file(self.lake.storage, path, footer)
                 self._index.save(label)
 
     def confirm(self, span: Span) -> None:
@@ -142,7 +136,7 @@ class MonthFiles:
 
     def _restate(self, label: str, coverage: Coverage, confirmed: Spans) -> None:
         """Write a month's file anew with the same rows and another claim."""
-        rows, held = read_groups(self.path(label)), self.footers[label]
+        rows, held = month_file.read_groups(self.path(label)), self.footers[label]
         self.write(label, rows, held.totals, coverage, held.quarantined, confirmed=confirmed)
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
@@ -182,7 +176,7 @@ class MonthFiles:
             shared=self._shared(label, incoming),
         )
         storage, path = self.lake.storage, self.path(label)
-        footer = write_month_file(storage, path, self.stream, tables, footer, expected)
+        footer = month_file.write_month_file(storage, path, self.stream, tables, footer, expected)
         self.footers[label] = footer
         self._index.save(label)
         self.stats.files += 1
@@ -253,9 +247,9 @@ class MonthFiles:
         path, footer, gone = self.path(label), self.footers[label], {*ids.to_pylist()}
         staying = tuple(each for each in footer.unlisted if each.id not in gone)
         self.footers[label] = replace(footer, unlisted=staying)  # they are leaving it
-        leaving = read_rows(self.stream, path, pa.chunked_array([ids]))
+        leaving = month_file.read_rows(self.stream, path, pa.chunked_array([ids]))
         is_restatement = pa.array([True] * len(leaving), pa.bool_())
         self.keep_superseded(label, leaving.append_column("is_restatement", is_restatement))
         expected = footer.totals - control_totals(self.stream, leaving)
-        rows = drop_rows(path, ids)
+        rows = month_file.drop_rows(path, ids)
         self.write(label, rows, expected, footer.coverage, footer.quarantined)

@@ -14,18 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.instants import BEGINNING
+from svc_analytics.lake import month_file
 from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged
 from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
-from svc_analytics.lake.month_file import (
-    Upsert,
-    conflicting_versions,
-    deduplicate,
-    in_order,
-    plan_upsert,
-)
+from svc_analytics.lake.month_file import Upsert
 from svc_analytics.lake.writing.spill import RowGroup, Run
 from svc_analytics.schema import Stream
 
@@ -79,7 +74,7 @@ class MonthMerge:
     def tables(self, keep: Keep) -> Iterator[pa.Table]:
         """Yield the month's rows in order; what they supersede is handed to `keep`."""
         moved = self._moved
-        versions = [conflicting_versions(self.stream, moved.last, moved.versions)]
+        versions = [month_file.conflicting_versions(self.stream, moved.last, moved.versions)]
         for parts in self._slices():
             merged = self._merge(parts)
             for gone in (merged.earlier, merged.upsert.replaced):
@@ -99,19 +94,19 @@ class MonthMerge:
         """Merge the rows of one slice: of each id the last observed."""
         fresh = [rows for order, rows in parts if order != HELD]
         held = [rows for order, rows in parts if order == HELD]
-        rows, earlier = deduplicate(self.stream, fresh)
+        rows, earlier = month_file.deduplicate(self.stream, fresh)
         before = pa.concat_tables(held) if held else self.stream.no_rows
         is_again = pc.is_in(before["id"], value_set=rows["id"].combine_chunks())
         records = before.filter(is_again).select(self.stream.record_schema.names)
-        upsert = plan_upsert(self.stream, rows, records)
+        upsert = month_file.plan_upsert(self.stream, rows, records)
         superseded = upsert.superseded
         if len(earlier):
-            conflicts = conflicting_versions(self.stream, rows, earlier)
+            conflicts = month_file.conflicting_versions(self.stream, rows, earlier)
             superseded = pa.concat_tables([conflicts, superseded])
         rows, unchanged = upsert.rows, before.filter(pc.invert(is_again))
         if len(unchanged):
             both = (with_derived(self.stream, each) for each in (unchanged, rows))
-            rows = in_order(self.stream, pa.concat_tables(both))
+            rows = month_file.in_order(self.stream, pa.concat_tables(both))
         return _Merged(rows, upsert, earlier, superseded)
 
 
@@ -205,7 +200,7 @@ def find_dropped(
         for source, rows in zip(sources, tables, strict=True)
         if source.order != HELD
     }
-    last, versions = deduplicate(stream, tables)
+    last, versions = month_file.deduplicate(stream, tables)
     return Dropped(versions, last, orders, gone)
 
 

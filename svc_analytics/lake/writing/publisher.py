@@ -10,26 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
+from svc_analytics.lake import coverage_footer, month_file
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.coverage_footer import (
-    CoverageUpdate,
-    MonthFileFooter,
-    coverage_by_month,
-    first_month_start,
-    lookback_window,
-    stale_coverage,
-)
+from svc_analytics.lake.coverage_footer import CoverageUpdate, MonthFileFooter
 from svc_analytics.lake.index.hashes import doubles, hash_texts, share_any
 from svc_analytics.lake.index.month_index import shared_columns
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.month_file import (
-    Upsert,
-    conflicting_versions,
-    deduplicate,
-    merge_rows,
-    plan_upsert,
-    read_rows,
-)
+from svc_analytics.lake.month_file import Upsert
 from svc_analytics.lake.side_files import (
     QuarantineUpdate,
     count_quarantined,
@@ -83,7 +70,7 @@ class StreamPublisher:
 
         What was read long after it passed needs no second look.
         """
-        window = lookback_window(complete, lookback)
+        window = coverage_footer.lookback_window(complete, lookback)
         settled = difference(window, self.files.fresh)
         self._terms = replace(self._terms, unread=difference(window, settled))
 
@@ -159,14 +146,14 @@ class StreamPublisher:
     def _deduplicate(self, buffer: WriteBuffer) -> dict[str, pa.Table]:
         """Return the buffered rows by month, one per id; keep conflicting versions."""
         buffer.pack()
-        rows, earlier = deduplicate(self._stream, buffer.tables)
+        rows, earlier = month_file.deduplicate(self._stream, buffer.tables)
         self._keep_conflicts(rows, earlier)
         return self._by_month(rows)
 
     def _keep_conflicts(self, rows: pa.Table, earlier: pa.Table) -> None:
         """Keep the earlier versions of rows that differ from them."""
         if len(earlier):
-            conflicts = conflicting_versions(self._stream, rows, earlier)
+            conflicts = month_file.conflicting_versions(self._stream, rows, earlier)
             for label, versions in self._by_month(conflicts).items():
                 self.files.keep_superseded(label, versions)
 
@@ -191,17 +178,19 @@ class StreamPublisher:
         covered = buffer.covered
         unread = difference(self._terms.unread, covered)
         self.files.reread = union(self.files.reread, covered)
-        stale = stale_coverage(unread, covered)
+        stale = coverage_footer.stale_coverage(unread, covered)
         self._terms = replace(self._terms, unread=difference(unread, stale))
         update = CoverageUpdate(buffer.retracted, stale)
         if not covered and not labels:
             return update
         footers = self.files.footers
         terms = self._terms
-        first = first_month_start(covered, footers, labels, fills_months=terms.fills_months)
+        first = coverage_footer.first_month_start(
+            covered, footers, labels, fills_months=terms.fills_months
+        )
         origin = update.remaining(footers[ORIGIN].coverage)
         gained = Coverage.of(covered, terms.watermark).mark_provisional(buffer.doubtful)
-        return replace(update, gained=coverage_by_month(gained, origin, first))
+        return replace(update, gained=coverage_footer.coverage_by_month(gained, origin, first))
 
     def _merge_month(
         self, month: WaitingMonth, dropped: Dropped, quarantined: int, update: CoverageUpdate
@@ -241,10 +230,12 @@ class StreamPublisher:
         if is_same and not len(rows):
             return
         path = self.files.path(label)
-        upsert = plan_upsert(self._stream, rows, read_rows(self._stream, path, rows["id"]))
+        upsert = month_file.plan_upsert(
+            self._stream, rows, month_file.read_rows(self._stream, path, rows["id"])
+        )
         self.files.keep_superseded(label, upsert.superseded)
         if upsert.is_news or not is_same:
-            tables = merge_rows(self._stream, path, upsert.rows)
+            tables = month_file.merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
             confirmed = update.confirmed(before) if before and not upsert.is_news else ()
             new = [upsert.rows]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from svc_analytics.bucket.objects import STATEMENTS
 from svc_analytics.bucket.writing import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.files import (
     PRIVATE,
     damaged_file,
@@ -24,14 +24,9 @@ from svc_analytics.files import (
 )
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
+from svc_analytics.lake import coverage_footer
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.coverage_footer import (
-    CLOCK_TOLERANCE,
-    MonthFileFooter,
-    early_claims,
-    owned_span,
-    read_footer,
-)
+from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE, MonthFileFooter
 from svc_analytics.lake.index.parents import refresh_parents
 from svc_analytics.lake.lake import Lake, remove_abandoned_snapshots, write_description
 from svc_analytics.lake.layout import (
@@ -88,13 +83,13 @@ class LakeWriter:
     def has_early_claims(self, now: int) -> bool:
         """Whether files cover time that has not come, or had not when they were written."""
         files = (publisher.files for publisher in self._publishers.values())
-        return any(early_claims(each.footers.values(), now) for each in files)
+        return any(coverage_footer.early_claims(each.footers.values(), now) for each in files)
 
     def retract_early_claims(self, now: int) -> dict[str, Spans]:
         """Retract such time, to be read again; return it by stream."""
         claims = {}
         for name, publisher in self._publishers.items():
-            if spans := early_claims(publisher.files.footers.values(), now):
+            if spans := coverage_footer.early_claims(publisher.files.footers.values(), now):
                 # Just before, late records could still have appeared.
                 buffer = self._buffers[name]
                 buffer.retract((start - CLOCK_TOLERANCE, end) for start, end in spans)
@@ -197,7 +192,8 @@ def open_writer(
     """
     check_merchant(lake, profile)
     doing, holder = Message("busy.writing", place=lake.place), partial(lock_holder, lake)
-    try:
+    advice = "the records written before are untouched"
+    with system_refusals(LakeError, f"cannot write to {lake.place}", advice):
         make_folder(lake.path, PRIVATE)
         with (
             locked(lake.path / ".lock", doing, holder=holder),
@@ -212,10 +208,6 @@ def open_writer(
                 _describe(lake, profile, now, clocks or {}, service)
                 yield writer
                 refresh_parents(lake)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        message = f"cannot write to {lake.place}: {reason}"
-        raise LakeError(f"{message}; the records written before are untouched") from error
 
 
 def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
@@ -340,10 +332,10 @@ def fence(lake: Lake, keys: Iterable[str], merchant_id: str, now: int) -> None:
 
 def _put_anew(lake: Lake, path: Path, merchant_id: str, now: int) -> None:
     if path.exists():
-        rewrite_month_file(lake.storage, path, read_footer(path))
+        rewrite_month_file(lake.storage, path, coverage_footer.read_footer(path))
         return
     stream = STREAMS[path.parent.name]
-    owns = owned_span(path.stem, (), now)
+    owns = coverage_footer.owned_span(path.stem, (), now)
     footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
     make_folder(path.parent)
     write_month_file(lake.storage, path, stream, (), footer)
@@ -368,7 +360,7 @@ def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
     """Verify the month files written since then, or just before; return them."""
     written = []
     for path in sorted(lake.folder(stream).glob("*.parquet")):
-        footer = read_footer(path)
+        footer = coverage_footer.read_footer(path)
         if footer.written_at >= since - WRITE_DELAY:
             totals = map(partial(control_totals, stream), read_groups(path))
             if not sum(totals, ControlTotals()).is_same(footer.totals):

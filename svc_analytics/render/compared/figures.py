@@ -1,7 +1,5 @@
 """Two statements beside each other: every figure of every coin, and what it changed by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,19 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics import money
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import is_divided
 from svc_analytics.formatting.display import select_known
 from svc_analytics.instants import DAY
 from svc_analytics.messages import MESSAGE_COLUMN, Message, clauses, json_of, translated
-from svc_analytics.money import (
-    EXACT,
-    PERCENT_SCALE,
-    SCALE,
-    format_amount,
-    parse_amount,
-    percent_change,
-)
+from svc_analytics.money import EXACT, PERCENT_SCALE, SCALE
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import why_unknown
 from svc_analytics.warehouse.figures import Figure, find_figures, stated_figures
@@ -129,7 +121,7 @@ def figures_by_coin(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Decim
 def _number(value: Any) -> Decimal | None:
     """Return a number of a typed table, or of a text as CSV has it."""
     if isinstance(value, str):
-        return parse_amount(value) if value else None
+        return money.parse_amount(value) if value else None
     return None if value is None else Decimal(value)
 
 
@@ -184,7 +176,7 @@ def amount_scales(comparison: pa.Table) -> dict[str, int]:
     for row in comparison.select(["figure", "currency", "unit", "old", "new"]).to_pylist():
         if row["unit"] == "coin" and not is_divided(row["figure"]):
             for value in filter(None, (row["old"], row["new"])):
-                places = len(format_amount(value).partition(".")[2])
+                places = len(money.format_amount(value).partition(".")[2])
                 scales[row["currency"]] = max(scales.get(row["currency"], 0), places)
     return scales
 
@@ -193,7 +185,7 @@ def change_of(old: Decimal | None, new: Decimal | None) -> Row:
     """Return by how much a figure changed, and by how many per cent; None where one is unknown."""
     if old is None or new is None:
         return {"difference": None, "percent": None}
-    return {"difference": EXACT.subtract(new, old), "percent": percent_change(old, new)}
+    return {"difference": EXACT.subtract(new, old), "percent": money.percent_change(old, new)}
 
 
 def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:
@@ -238,5 +230,5 @@ def _notes(old: Side, new: Side, figure: Figure, coin: str) -> Iterator[Message]
     before, after = old.value(coin, figure), new.value(coin, figure)
     if is_to_date(figure) and not is_same_age(old, new):
         yield Message("comparison.younger")
-    elif before is not None and after is not None and percent_change(before, after) is None:
+    elif before is not None and after is not None and money.percent_change(before, after) is None:
         yield Message("comparison.sign") if before else Message("comparison.zero", side=old.name)

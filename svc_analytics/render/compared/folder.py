@@ -1,7 +1,5 @@
 """The folder of a comparison: its page, its workbook, its tables and its JSON document."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.files import restore_folders
 from svc_analytics.formatting.display import Display, label
 from svc_analytics.formatting.status_line import status_line_of
@@ -134,15 +132,12 @@ def write_compared(compared: Compared, out: Path, formats: Sequence[str]) -> Pat
     """
     check_forms(formats)
     out = out.absolute()
-    try:
+    with system_refusals(LakeError, f"cannot write {out}", "nothing there was changed"):
         restore_folders(out.parent)
         _check_replaceable(out)
         with open_storage(out.parent).write_folder(out) as folder:
             for name in dict.fromkeys(formats):
                 _FORMS[name](compared, folder)
-    except OSError as error:
-        message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
-        raise LakeError(message) from error
     return out
 
 

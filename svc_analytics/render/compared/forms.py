@@ -4,8 +4,6 @@ Both periods stand side by side: what is known of them, a picture of what moved,
 then coin by coin. What moved, part by part, and the sentences of people come with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial

@@ -159,7 +159,7 @@ def label_days(axes: Axes, days: list[int]) -> None:
 
     if not days:
         if language_of(axes).has_own_digits:
-            amounts(axes.xaxis)
+            amount_axis(axes.xaxis)
         return
     first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
     ticks, form = list(range(first, last + 1)), "%m-%d"
@@ -177,12 +177,12 @@ def finish_days(axes: Axes, table: Table, unit: str) -> None:
     """Finish axes of amounts by day: the days of all coins, the running one shaded, a legend."""
     mark_running_day(axes, table)
     label_days(axes, all_days(table))
-    amounts(axes.yaxis)
+    amount_axis(axes.yaxis)
     axes.set_ylabel(apart(axes, unit))
     legend_below(axes)
 
 
-def amounts(axis: Any) -> None:
+def amount_axis(axis: Any) -> None:
     """Write the ticks of an axis as plain amounts, all with the same places."""
     from svc_analytics.charts.ticks import AmountFormatter  # loads matplotlib
 
