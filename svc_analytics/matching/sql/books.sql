@@ -32,7 +32,7 @@ with filled as (
     select
         *,
         last_value(if(name is null and day is null, null, row) ignore nulls) over (order by row)
-            as head
+            as head_row
     from list
 )
 
@@ -46,7 +46,7 @@ select
         coalesce(f.debit, 0) - coalesce(f.credit, 0)
     ) as amount
 from filled as f
-join filled as h on h.row = f.head
+join filled as h on h.row = f.head_row
 left join (select distinct account from entry_lines) as o
     on f.account = o.account or starts_with(f.account, o.account || ' ')
 ;
