@@ -6,7 +6,7 @@ is not there, is asked for in words.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -24,13 +24,13 @@ KINDS = (ORDERS, PAYOUTS, BOOKS)
 KEY, WORDS, COINS = "key", "words", "coins"
 _LISTS = (KEY, "text")  # roles that several columns may have
 _NEEDED = {
-    ORDERS: (KEY, "amount", "currency"),
-    PAYOUTS: ("amount", "currency", "day"),
+    ORDERS: (KEY, "amount"),
+    PAYOUTS: ("amount", "day"),
     BOOKS: ("account", "day"),
 }
 _OTHERS = {
-    ORDERS: ("status", "day", "paid", "refunded", "cancelled"),
-    PAYOUTS: (KEY, "fee", "status", "text"),
+    ORDERS: ("currency", "status", "day", "paid", "refunded", "cancelled"),
+    PAYOUTS: ("currency", KEY, "fee", "status", "text"),
     BOOKS: (KEY, "debit", "credit", "amount", "currency", "text"),
 }
 _MEANINGS = {
@@ -73,7 +73,8 @@ class Headings:
         return {name: self.said.get(name) for name in _SAID} | {
             "slots": [*self.columns.get(KEY, ())],
             "has_status": bool(self.columns.get("status")),
-            "is_utc": "utc" in day or bool(self.said.get("is_utc")),
+            "other_status": self.said.get("other_status"),
+            "is_utc": "utc" in day,
         }
 
 
@@ -100,14 +101,14 @@ def find_headings(kind: str, names: Sequence[str], lake: Path, list_name: str) -
         why = f"the list has no column {strange[0]!r:.60}; it has {_listed(names)}"
         raise ConfigError(f"{lake / FILE}: {why}")
     columns = _by_form(form, names) | typed
-    if asked := [*_questions(kind, columns, {*typed, *said}), *_twins(columns, names)]:
+    if asked := [*_questions(kind, columns, typed), *_twins(columns, names)]:
         how = f"svc-analytics match {kind} FILE --init writes {FILE}, in which you say it"
         raise ConfigError(f"{list_name}: {' '.join(asked)} It has {_listed(names)}. {how}")
     return Headings(columns, _words(kind, form, own), said)
 
 
 def _words(kind: str, form: Mapping[str, Any], own: Mapping[str, Any]) -> pa.Table:
-    """Return what words mean, those that a person says last."""
+    """Return the words of statuses, coins and totals with their meanings, a person's first."""
     table = _table()
     words = {("total", word): word for word in table["totals"]["words"]}
     words |= {(COINS, word): coin for coin, names in table[COINS].items() for word in names}
@@ -120,14 +121,16 @@ def _words(kind: str, form: Mapping[str, Any], own: Mapping[str, Any]) -> pa.Tab
 
 
 def _questions(
-    kind: str, columns: Mapping[str, Sequence[str]], said: set[str]
+    kind: str, columns: Mapping[str, Sequence[str]], typed: Collection[str]
 ) -> Iterator[str]:
     """Yield a question for each column of a list that is not known, or may be two."""
-    needed = [role for role in _NEEDED[kind] if role != "currency" or "coin" not in said]
+    needed = [*_NEEDED[kind]]
     if kind == BOOKS and not columns.get("amount"):
         needed.append("debit")
+    if kind == BOOKS and not columns.get("text"):
+        needed.append(KEY)
     for role in needed:
-        if not columns.get(role) and role not in said:
+        if not columns.get(role) and role not in typed:
             yield f"which column is {role} ({_MEANINGS[role]})?"
     for role, each in columns.items():
         if role not in _LISTS and len({*each}) > 1:
@@ -136,7 +139,11 @@ def _questions(
 
 def _twins(columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> Iterator[str]:
     used = {each for role in columns for each in columns[role]}
-    return (f"two columns are called {each!r:.60}." for each in used if names.count(each) > 1)
+    return (
+        f"two columns are called {each!r:.60}: rename one."
+        for each in used
+        if names.count(each) > 1
+    )
 
 
 def _form(kind: str, names: Sequence[str]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def add_known(storage: Storage, known: Known, at: int) -> None:
 
 
 def read_known(folder: Path, kind: str) -> pa.Table:
-    """Return the sentences by the code and the key of their rows, the last ones with who and when."""
+    """Return the sentences by the code and the key of their rows, with who and when."""
     rows = [row.cells for row in read_rows(folder / FILE, _COLUMNS)]
     said = {
         (row["code"], row["key"]): f"{row['reason']} ({row['by']}, {row['at']})"

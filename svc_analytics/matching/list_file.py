@@ -26,7 +26,7 @@ from svc_analytics.formatting.tables import csv_parts
 from svc_analytics.matching.headings import SINGLES
 
 Row = tuple[int, Sequence[Any], str | None]  # its line, its cells, and why it cannot be read
-_SEPARATORS = (",", ";", "\t")
+_SEPARATORS = (",", ";", "\t", "|")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _BOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _PARQUET, _ZIP = b"PAR1", b"PK"
@@ -40,7 +40,7 @@ _ROWS = pa.schema(
     + [(name, pa.string()) for name in ("fault", "head", *SINGLES)]
 )
 _ASCII = {ord(sign): str(n % 10) for n, sign in enumerate("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩")}
-_ASCII |= {ord("٫"): ".", ord("٬"): ",", ord("−"): "-", ord("’"): "'"}
+_ASCII |= {ord("٫"): ".", ord("٬"): ",", 0x2212: "-", 0x2019: "'"}
 _ASCII |= dict.fromkeys((0xA0, 0x202F, 0x2009), " ")
 
 

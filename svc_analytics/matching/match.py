@@ -56,6 +56,9 @@ _OURS = (
     {"charged_amount", "net_amount"},
     {"debited_amount", "fee_amount"},
     {"entry_id", "record_id"},
+    {"gross_sales", "net_sales"},
+    {"name", "value", "unit", "note"},
+    {"theirs_key", "ours_key"},
 )
 _SUMMARY = pa.schema(
     [(name, pa.string()) for name in ("code", "meaning")]
@@ -324,8 +327,17 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
     seal = seals.read_manifest(sealed[-1])["seal"] if sealed else None
     columns = {role: each for role, each in headings.columns.items() if each}
-    sides = (answer.rows, answer.sums, lake, seal, theirs.name, theirs.digest)
-    return Match(asked, *sides, columns, answer.notes)
+    return Match(
+        asked,
+        answer.rows,
+        answer.sums,
+        lake,
+        seal,
+        theirs.name,
+        theirs.digest,
+        columns,
+        answer.notes,
+    )
 
 
 def _tolerance(text: str) -> Decimal:
@@ -336,4 +348,3 @@ def _tolerance(text: str) -> Decimal:
     if within < 0:
         raise ConfigError("within is an amount of zero or more")
     return within
-

@@ -5,7 +5,7 @@ payments, a payout its arrivals, an entry of the books those of the ledger.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -120,34 +120,33 @@ class Matcher:
         """Make the table `matched`, and `sums` of it; refuse what can be meant in two ways."""
         own = steps_of(self.asked.kind)
         steps = steps_of("list") | {name: own[name] for name in own if name not in _BEHIND_PAIRS}
-        steps |= steps_of("pairs") | {name: own[name] for name in _BEHIND_PAIRS} | steps_of("rows")
-        self.make(steps)
+        steps |= steps_of("pairs") | {name: own[name] for name in _BEHIND_PAIRS}
+        self.make(steps | steps_of("rows"))
         if broken := self._one("select count(*) from broken"):
             say = "of the match are on no side or on two: a fault of the matcher"
             raise LakeError(f"{broken} {say}")
 
     def make(self, steps: Mapping[str, str]) -> None:
-        """Make a table by each step of these, after those that are given."""
+        """Make a table by each of these steps, after those that are given."""
+        rows = self.theirs.reader(self.headings.columns)
+        sources = {"cells": rows, "words": self.headings.words, "jalali": _jalali_months()}
+        for name, table in (sources | dict(self.tables)).items():
+            self.warehouse.keep(name, "from source", {}, "", {"source": table})
         values = self.asked.values() | self.headings.values()
-        given = {"words": self.headings.words, "jalali": _jalali_months()} | self.tables
-        given["cells"] = self.theirs.reader(self.headings.columns)
-        for name, table in given.items():
-            self.warehouse.keep(name, "from given", {}, "", {"given": table})
-        kept, names = [*given], [*steps]
-        for place, name in enumerate(names):
-            query = steps[name]
+        checks = {"span": self._refuse_unclear, "pairs": self._require_in_common}
+        tables, queries = [*sources, *self.tables], list(steps.values())
+        for place, (name, query) in enumerate(steps.items(), 1):
             used = {key: value for key, value in values.items() if f"${key}" in query}
             self.warehouse.keep(name, query, used, "")
-            if check := {"unclear": self._refuse_unclear, "pairs": self._require_in_common}.get(name):
-                check()
-            kept = self._still_read([*kept, name], "\n".join(map(steps.get, names[place + 1 :])))
+            checks.get(name, bool)()
+            tables = self._still_read([*tables, name], "\n".join(queries[place:]))
 
-    def _still_read(self, kept: list[str], later: str) -> list[str]:
+    def _still_read(self, tables: Sequence[str], later: str) -> list[str]:
         """Let go of tables that no later step reads, as memory is short; return the others."""
         words = {*re.findall(r"\w+", later), *_ANSWERS}
-        for name in {*kept} - words:
+        for name in {*tables} - words:
             self.warehouse.keep(name, "select null as gone", {}, "")
-        return [name for name in kept if name in words]
+        return [name for name in tables if name in words]
 
     def _one(self, query: str) -> Any:
         [value] = python_values(self.warehouse.query(query, is_short=True).column(0), "value")
@@ -157,7 +156,7 @@ class Matcher:
         """Refuse a row that could be meant in two ways, and a list without one of the month."""
         unclear = "from unclear order by line, cell nulls last, why limit 1"
         for row in self.warehouse.query(unclear, is_short=True).to_pylist():
-            cell = "" if row["cell"] is None else f"{row['cell']!r:.40} "
+            cell = f"{row['cell'][:40]!r} " if row["cell"] else ""
             raise ConfigError(f"{self.theirs.name}, line {row['line']}: {cell}{row['why']}")
         name, label = self.theirs.name, self.asked.period.folder
         [span] = self.warehouse.query("from span", is_short=True).to_pylist()
@@ -172,13 +171,11 @@ class Matcher:
         if self.asked.kind == PAYOUTS:
             is_strange = not self._one("select count(*) from pairs")
         else:
-            is_strange = self._one(
-                "select exists (from one_keys) and not exists (from matches)"
-            )
+            is_strange = self._one("select exists (from one_keys) and not exists (from matches)")
         if is_strange and self._one("select exists (from one) and exists (from many)"):
             label = self.asked.period.folder
             say = f"no row of the list has a key that {label} knows: is it of another shop?"
-            raise ConfigError(say)
+            raise ConfigError(f"{self.theirs.name}: {say}")
 
 
 @cache

@@ -31,7 +31,9 @@ def read(tmp_path):
         headings = find_headings(kind, theirs.headings, tmp_path, theirs.name)
         with open_warehouse(lake, frozenset()) as warehouse:
             Matcher(warehouse, Asked(kind, MONTH), theirs, headings, {}).make(steps_of("list"))
-            return warehouse.query(f"select {', '.join(READ[0])} from list order by row").to_pylist()
+            return warehouse.query(
+                f"select {', '.join(READ[0])} from list order by row"
+            ).to_pylist()
 
     return read
 

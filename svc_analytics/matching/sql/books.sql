@@ -28,12 +28,14 @@ select id, 'entry' as slot, 1 as rank, id as key from one
 select id, coin, amount, day, in_month from one where false
 ;
 -- parents: the entry that each of their lines is of; a line without its cells is of the one above.
+-- A posting of hledger that need not balance has its account in brackets: it is no part of books.
 with filled as (
     select
         *,
         last_value(if(name is null and day is null, null, row) ignore nulls) over (order by row)
             as head_row
     from list
+    where account is null or account not like '(%)'
 )
 
 select

@@ -6,13 +6,14 @@ with named as (
 ),
 
 told as (
-    select row, unnest(list_distinct(flatten(list_transform(
-        texts, lambda text: regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_-]{5,}')
-    )))) as word
+    select row, unnest(list_distinct(flatten(list_transform(texts, lambda text: list_concat(
+        regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_-]{5,}'),
+        regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_/-]{5,}')
+    ))))) as word
     from cells
 )
 
-select row, slot, place, ltrim(cell, '# ') as key from named where ltrim(cell, '# ') <> ''
+select row, slot, place, ltrim(cell, '# ''') as key from named where ltrim(cell, '# ''') <> ''
 union all
 select row, 'text', 100, word from told where regexp_matches(word, '[0-9]')
 ;
@@ -209,7 +210,9 @@ worded as (
             [coalesce(o.meaning, lower(currency)), coalesce(u.meaning, n.unit), lower($coin)],
             lambda each: each is not null
         ))) as coins,
-        if(c.status is null, if($has_status, null, 'paid'), s.meaning) as paid_or_not,
+        if(
+            c.status is null, if($has_status, null, 'paid'), coalesce(s.meaning, $other_status)
+        ) as paid_or_not,
         if(cancelled is null or paid_or_not = 'refunded', paid_or_not, 'cancelled') as status
     from cells as c
     left join named using (row)
@@ -236,14 +239,8 @@ select w.* exclude (paid_or_not), coins[1] as coin, id
 from worded as w
 left join numbered using (row)
 ;
--- span: how many rows there are, and of which days.
-select
-    count(*) as rows, count(day) as days, min(day) as earliest, max(day) as latest,
-    count(*) filter (where day >= $first and day < $behind) as days_of_month
-from list
-;
 -- unclear: what could be meant in two ways, or in none.
-select line, null::varchar as cell, fault as why from list where fault is not null
+select line, '' as cell, fault as why from list where fault is not null
 union all
 select line, head, 'is a row of totals: take it away'
 from list
@@ -271,7 +268,7 @@ select line, null, 'it has an amount, and nothing that says of what'
 from list
 where $kind <> 'books' and amount is not null and name is null and day is null
 union all
-select line, null, 'it has an amount, and no currency'
+select line, null, 'it has an amount, and no currency: say in match.toml which column has it, or coin'
 from list
 where $kind <> 'books' and amount is not null and coin is null
 union all
@@ -285,7 +282,7 @@ select
         when count(distinct coin) > 1 then 'its order has two currencies'
         when count(distinct status) > 1 then 'its order has two statuses'
         when count(status) = 0 then 'its order has no status'
-        when sum(amount) < 0 then 'its order has a total below zero: a refund is no order'
+        when sum(amount) < 0 then 'its order has a total below zero: a refund is no order, take it away'
         else 'its order has no total'
     end
 from list
@@ -294,3 +291,9 @@ group by coalesce(name, id)
 having
     count(distinct coin) > 1 or count(distinct status) <> 1 or sum(amount) < 0
     or count(amount) = 0 and max(status) <> 'unpaid'
+;
+-- span: how many rows there are, and of which days.
+select
+    count(*) as rows, count(day) as days, min(day) as earliest, max(day) as latest,
+    count(*) filter (where day >= $first and day < $behind) as days_of_month
+from list
