@@ -24,7 +24,7 @@ _LINE = pa.schema({"id": pa.string(), "day": pa.date32(), "account": pa.string()
 
 def entry_tables(
     lake: Lake, asked: Asked, month: str, at: PeriodOptions, preset: str | None
-) -> tuple[Asked, dict[str, pa.Table]]:
+) -> tuple[Asked, pa.Table]:
     """Return the question in the currency of the books, and the lines of their entries."""
     if preset not in PRESETS:
         raise ConfigError(f"say which ledger it is, with --preset: {', '.join(PRESETS)}")
@@ -40,7 +40,7 @@ def entry_tables(
     columns = list(zip(*rows, strict=True)) or [()] * len(_LINE)
     arrays = [pa.array(column, each.type) for column, each in zip(columns, _LINE, strict=True)]
     lines = pa.Table.from_arrays(arrays, schema=_LINE)
-    return replace(asked, currency=currency), {"given_entry_lines": lines}
+    return replace(asked, currency=currency), lines
 
 
 def _imported(lake: Lake, books: Books, ledger: Ledger) -> Iterator[Facts]:

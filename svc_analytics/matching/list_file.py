@@ -1,12 +1,18 @@
-"""A list of somebody else's, as it lies in a file or a frame: its headings, cells and lines."""
+"""A list of somebody else's, as it lies in a file or a frame: its headings, and its rows as texts.
+
+A list may be longer than the memory: its rows are read some thousand at a time.
+"""
 
 import csv
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
 from hashlib import sha256
-from io import BytesIO, StringIO
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,141 +21,243 @@ import pyarrow.parquet as pq
 
 from svc_analytics.arguments import PATH, described
 from svc_analytics.errors import ConfigError, needs_extra
-from svc_analytics.formatting.tables import to_csv
+from svc_analytics.files import hash_file
+from svc_analytics.formatting.tables import csv_parts
+from svc_analytics.matching.headings import SINGLES
 
-_SEPARATORS = (",", ";", "\t")
+Row = tuple[int, Sequence[Any], str | None]  # its line, its cells, and why it cannot be read
+_SEPARATORS = (",", ";", "\t", "|")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _BOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
-_PARQUET = b"PAR1"
+_PARQUET, _ZIP = b"PAR1", b"PK"
+_BATCH = 10_000  # rows that are in memory at a time
+_TOP = 20  # rows among which the headings stand: exports may have some lines above them
+_SAMPLE = 1 << 16  # letters that tell the sign between cells
+_MOST_DIGITS = 15  # that a number of a spreadsheet holds
+_TEXTS = pa.list_(pa.string())
+_ROWS = pa.schema(
+    [("row", pa.int64()), ("line", pa.int64()), ("keys", _TEXTS), ("texts", _TEXTS)]
+    + [(name, pa.string()) for name in ("fault", "head", *SINGLES)]
+)
+_ASCII = {ord(sign): str(n % 10) for n, sign in enumerate("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩")}
+_ASCII |= {ord("٫"): ".", ord("٬"): ",", 0x2212: "-", 0x2019: "'"}
+_ASCII |= dict.fromkeys((0xA0, 0x202F, 0x2009), " ")
 
 
 @dataclass(frozen=True)
 class ListFile:
-    """A list: its name, the digest of its bytes, its headings, and its cells column by column."""
+    """A list: its name, the digest of its bytes, its headings, and the rows below them."""
 
     name: str
     digest: str
     headings: tuple[str, ...]
-    columns: tuple[Sequence[Any], ...]
-    lines: Sequence[int]  # of each row, as an editor or a spreadsheet counts them
+    rows: Callable[[], Iterator[Row]] = field(repr=False)
 
-    def column(self, heading: str) -> Sequence[Any]:
-        """Return the cells below a heading."""
-        return self.columns[self.headings.index(heading)]
+    def reader(self, columns: Mapping[str, Sequence[str]]) -> pa.RecordBatchReader:
+        """Return the rows as texts by what their columns hold, as SQL wants them."""
+        places = {role: [*map(self.headings.index, each)] for role, each in columns.items()}
+        rows = self.rows()
+        blocks = enumerate(iter(lambda: [*islice(rows, _BATCH)], []))
+        batches = (self._batch(number * _BATCH, block, places) for number, block in blocks)
+        return pa.RecordBatchReader.from_batches(_ROWS, batches)
 
-    def refused(self, line: int, why: str) -> ConfigError:
-        """Return the error that names the line and what is wrong with it."""
-        return ConfigError(f"{self.name}, line {line}: {why}")
+    def _batch(
+        self, first: int, block: Sequence[Row], places: Mapping[str, Sequence[int]]
+    ) -> pa.RecordBatch:
+        lines, rows, faults = zip(*block, strict=True)
+
+        def column(place: int) -> list[str | None]:
+            return [_text(row[place]) if place < len(row) else None for row in rows]
+
+        def columns(role: str) -> list[tuple[str | None, ...]]:
+            return list(zip(*map(column, places.get(role, ())), strict=True)) or [()] * len(rows)
+
+        named: dict[str, Any] = {"row": range(first, first + len(rows)), "line": lines}
+        named |= {"fault": map(self._fault, rows, faults), "head": map(_first, rows)}
+        named |= {"keys": columns("key"), "texts": columns("text")}
+        named |= {
+            role: column(places[role][0]) if places.get(role) else [None] * len(rows)
+            for role in SINGLES
+        }
+        arrays = [pa.array(list(named[each.name]), each.type) for each in _ROWS]
+        return pa.RecordBatch.from_arrays(arrays, schema=_ROWS)
+
+    def _fault(self, row: Sequence[Any], fault: str | None) -> str | None:
+        """Return why a row cannot be read: filled cells behind the last heading have no name."""
+        width = len(self.headings)
+        if fault or len(row) <= width or all(cell in (None, "") for cell in row[width:]):
+            return fault
+        return f"{len(row)} cells, and {width} headings: put quotes around a cell with a separator"
 
 
 def read_list(source: Any) -> ListFile:
-    """Read a list from a file, a frame of pandas or a table of Arrow."""
+    """Return the list that a file, a frame of pandas or a table of Arrow holds."""
     if isinstance(source, PATH):
-        return _read_file(Path(source))
+        return _of_file(Path(source))
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
         source = pa.Table.from_pandas(source, preserve_index=False)
     if not isinstance(source, pa.Table):
         raise ConfigError(f"the list is {described(source)}: give a path, a frame or a table")
-    return _of_table("the frame", sha256(to_csv(source).encode()).hexdigest(), source)
+    digest = sha256()
+    for part in csv_parts(source):
+        digest.update(part.encode())
+    batches = partial(source.to_batches, max_chunksize=_BATCH)
+    return ListFile("the frame", digest.hexdigest(), (*source.column_names,), _of_batches(batches))
 
 
-def _read_file(path: Path) -> ListFile:
+def _of_file(path: Path) -> ListFile:
     try:
-        content = path.read_bytes()
+        digest = hash_file(path)
+        with path.open("rb") as file:
+            start = file.read(len(_PARQUET))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    digest = sha256(content).hexdigest()
-    if not content.strip():
-        raise ConfigError(f"{path} is empty")
-    if content.startswith(_PARQUET):
-        try:
-            return _of_table(path.name, digest, pq.read_table(BytesIO(content)))
-        except (pa.ArrowException, OSError) as error:
-            raise ConfigError(f"{path} is no Parquet file that can be read") from error
-    if path.suffix.lower() in _BOOKS or content.startswith(b"PK"):
-        return _of_rows(path, digest, enumerate(_sheet(path, content), 1))
-    return _of_rows(path, digest, _csv_rows(path, content))
+    if start == _PARQUET:
+        return _parquet(path, digest)
+    if path.suffix.lower() in _BOOKS or start.startswith(_ZIP):
+        return _below_headings(path, digest, partial(iter, _sheet(path)))
+    encoding = _encoding(path, start)
+    with path.open(encoding=encoding, newline="") as file:
+        separator = _separator(file.read(_SAMPLE))
+    return _below_headings(path, digest, partial(_csv_rows, path, encoding, separator))
 
 
-def _of_table(name: str, digest: str, table: pa.Table) -> ListFile:
-    columns = tuple(column.to_pylist() for column in table.columns)
-    return ListFile(name, digest, tuple(table.column_names), columns, range(1, table.num_rows + 1))
+def _parquet(path: Path, digest: str) -> ListFile:
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise ConfigError(f"{path} is no Parquet file that can be read") from error
+    rows = _of_batches(lambda: file.iter_batches(_BATCH))
+    return ListFile(path.name, digest, tuple(file.schema_arrow.names), rows)
 
 
-def _of_rows(path: Path, digest: str, rows: Iterator[tuple[int, Sequence[Any]]]) -> ListFile:
-    """Return a list whose first row that is not blank names the columns."""
-    filled = ((line, row) for line, row in rows if any(row))
-    first, head = next(filled, (1, ()))
-    names = _names(path, first, head)
-    lines: list[int] = []
-    parts: list[tuple[Sequence[Any], ...]] = []
-    while block := list(islice(filled, 10_000)):
-        lines += [line for line, _ in block]
-        parts.append(tuple(zip(*(_fitted(path, *each, len(names)) for each in block), strict=True)))
-    if not lines:
-        raise ConfigError(f"{path} is empty: it has headings, and no row")
-    columns = tuple([cell for part in parts for cell in part[n]] for n in range(len(names)))
-    return ListFile(path.name, digest, tuple(names), columns, lines)
+def _of_batches(batches: Callable[[], Iterable[pa.RecordBatch]]) -> Callable[[], Iterator[Row]]:
+    def rows() -> Iterator[Row]:
+        cells = (row for each in batches() for row in zip(*map(_cells, each.columns), strict=True))
+        return ((line, row, None) for line, row in enumerate(cells, 1))
+
+    return rows
 
 
-def _names(path: Path, line: int, head: Sequence[Any]) -> list[str]:
-    names = [str(cell or "").strip() for cell in head]
-    while names and not names[-1]:
-        names.pop()
-    for name in names:
-        if name and names.count(name) > 1:
-            raise ConfigError(f"{path.name}, line {line}: two columns are called {name!r:.60}")
-    return names
+def _cells(column: pa.Array) -> list[Any]:
+    return list(column.to_pylist())
 
 
-def _fitted(path: Path, line: int, row: Sequence[Any], width: int) -> Sequence[Any]:
-    """Return the cells of a row, as many as there are headings; refuse filled ones behind them."""
-    if len(row) == width:
-        return row
-    if len(row) > width and any(cell not in (None, "") for cell in row[width:]):
-        why = f"{len(row)} cells, and {width} headings: put quotes around a cell with a separator"
-        raise ConfigError(f"{path.name}, line {line}: {why}")
-    return [*row[:width], *[""] * (width - len(row))]
+def _below_headings(path: Path, digest: str, rows: Callable[[], Iterator[Row]]) -> ListFile:
+    """Return a list whose headings are the first row as full as others; above it stand titles."""
+    top = [*islice((row for row in rows() if _is_filled(row)), _TOP)]
+    most = max((_count(cells) for _, cells, _ in top), default=0)
+    for place, (first, cells, fault) in enumerate(top):
+        if fault:
+            raise ConfigError(f"{path.name}, line {first}: {fault}")
+        if 2 * _count(cells) <= most:
+            continue
+        if place + 1 == len(top):
+            raise ConfigError(f"{path} is empty: it has headings, and no row")
+        names = [str(cell or "").strip() for cell in cells]
+        while not names[-1]:
+            names.pop()
+        below = partial(_below, rows, first)
+        return ListFile(path.name, digest, tuple(names), below)
+    raise ConfigError(f"{path} is empty")
 
 
-def _sheet(path: Path, content: bytes) -> list[list[Any]]:
+def _below(rows: Callable[[], Iterator[Row]], first: int) -> Iterator[Row]:
+    return (row for row in rows() if row[0] > first and _is_filled(row))
+
+
+def _count(cells: Sequence[Any]) -> int:
+    return sum(cell not in (None, "") for cell in cells)
+
+
+def _is_filled(row: Row) -> bool:
+    _, cells, fault = row
+    return bool(fault) or any(cell.strip() if isinstance(cell, str) else cell for cell in cells)
+
+
+def _sheet(path: Path) -> list[Row]:
     with needs_extra("xlsx"):
         from python_calamine import CalamineError, CalamineWorkbook
     try:
-        book = CalamineWorkbook.from_filelike(BytesIO(content))
-        sheets = [book.get_sheet_by_name(name).to_python(False) for name in book.sheet_names]
+        with closing(CalamineWorkbook.from_path(path)) as book:
+            sheets = [book.get_sheet_by_name(name).to_python(False) for name in book.sheet_names]
     except (CalamineError, OSError, ValueError) as error:
         raise ConfigError(f"{path} is no workbook that can be read: {error}") from error
     filled = [sheet for sheet in sheets if sheet]
     if len(filled) > 1:
         raise ConfigError(f"{path} has {len(filled)} sheets with cells: keep the one to match")
-    return filled[0] if filled else []
+    return [(line, row, None) for sheet in filled for line, row in enumerate(sheet, 1)]
 
 
-def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Sequence[Any]]]:
+def _csv_rows(path: Path, encoding: str, separator: str) -> Iterator[Row]:
     """Yield the rows of a CSV file, each with its first line."""
-    text = _decoded(content)
-    reader = csv.reader(StringIO(text, newline=""), delimiter=_separator(text), strict=True)
-    line = 1
-    try:
-        for row in reader:
-            yield line, row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise ConfigError(f"{path.name}, line {line}: no CSV: {error}") from error
+    with path.open(encoding=encoding, newline="") as file:
+        reader = csv.reader(file, delimiter=separator, strict=True)
+        line = 1
+        try:
+            for row in reader:
+                yield line, row, None
+                line = reader.line_num + 1
+        except csv.Error as error:
+            yield line, (), f"no CSV: {error}"
 
 
-def _decoded(content: bytes) -> str:
-    """Return a text in whichever encoding Excel writes it."""
-    marked = [encoding for mark, encoding in _MARKS.items() if content.startswith(mark)]
-    for encoding in marked[:1] or ("utf-8", "cp1252"):
-        with suppress(UnicodeDecodeError):
-            return content.decode(encoding)
-    raise ConfigError("the list is no text in UTF-8, UTF-16 or Windows-1252: save it as UTF-8")
+def _encoding(path: Path, start: bytes) -> str:
+    """Return the encoding of a text, of those in which Excel writes one."""
+    marked = [encoding for mark, encoding in _MARKS.items() if start.startswith(mark)]
+    for encoding in marked or ("utf-8", "cp1252"):
+        with suppress(UnicodeError), path.open(encoding=encoding, newline="") as file:
+            if not any("\0" in part for part in iter(partial(file.read, _SAMPLE), "")):
+                return encoding
+    say = "is no text in UTF-8, UTF-16 or Windows-1252: save it as UTF-8"
+    raise ConfigError(f"{path} {say}")
 
 
 def _separator(text: str) -> str:
-    """Return the sign between cells: the one that the head has most."""
-    head = text.lstrip("\r\n")
-    first = head.partition("\n")[0]
-    return max(_SEPARATORS, key=first.count)
+    """Return the sign between cells: two lines below one another have as many of it."""
+    lines = re.sub(r'"[^"]*"', "", text).splitlines()[:_TOP]
+
+    def place(sign: str) -> tuple[int, int]:
+        counts = [line.count(sign) for line in lines if line.strip()]
+        pairs = (n for n, (one, two) in enumerate(pairwise(counts)) if one == two > 0)
+        return next(pairs, _TOP), -max(counts, default=0)
+
+    return min(_SEPARATORS, key=place)
+
+
+# ---------- Cells as texts
+
+
+def _first(row: Sequence[Any]) -> str | None:
+    return next((_text(cell) for cell in row if cell not in (None, "")), None)
+
+
+def _text(cell: Any) -> str | None:
+    """Return a cell as a text that is read in one way, in digits of ASCII; None where it is empty.
+
+    >>> _text(" ۱۲٫۵ "), _text('="0012"'), _text(1001.0), _text(1.234), _text(0.1 + 0.2)
+    ('12.5', '0012', '1001', '1.2340', '0.30000000000000004…')
+    """
+    if isinstance(cell, str):
+        text = cell.strip()
+        if text[:1] in ("=", "'"):  # how a text is kept from being a formula or a number
+            text = re.sub(r"""^(?:="(.*)"|'(?=[=+\-@])(.*))$""", r"\1\2", text)
+        return (text if text.isascii() else text.translate(_ASCII)) or None
+    if cell is None or cell != cell:
+        return None
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ", "seconds")
+    if isinstance(cell, date) or not isinstance(cell, (float, Decimal)):
+        return str(cell)
+    return _number(cell)
+
+
+def _number(cell: float | Decimal) -> str:
+    """Return a number in at least four places, so that its point is one before decimals."""
+    exact = Decimal(repr(cell)) if isinstance(cell, float) else cell
+    if not exact.is_finite():
+        return str(cell)
+    digits = len(exact.normalize().as_tuple().digits)
+    whole, point, places = format(exact, "f").partition(".")
+    text = whole + (f"{point}{places:0<4}" if places.strip("0") else "")
+    return f"{text}…" if isinstance(cell, float) and digits > _MOST_DIGITS else text

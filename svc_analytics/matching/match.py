@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
@@ -23,16 +22,15 @@ from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
 from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.tables import to_frame, to_safe_csv
+from svc_analytics.formatting.tables import csv_pairs, csv_parts, to_frame
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import tool_version
 from svc_analytics.matching.books import entry_tables, is_own_file
 from svc_analytics.matching.headings import BOOKS, KINDS, find_headings
-from svc_analytics.matching.known import Known, add_known, read_known, with_known
-from svc_analytics.matching.list_file import ListFile, read_list
-from svc_analytics.matching.list_values import ListValues
+from svc_analytics.matching.known import Known, add_known, read_known
+from svc_analytics.matching.list_file import read_list
 from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount, parse_amount
@@ -53,11 +51,15 @@ MEANINGS = (
     *("match.entry_missing", "match.entry_doubled", "match.entry_edited", "match.entry_foreign"),
     "match.other_account",
 )
-_MEANING = {code.partition(".")[2]: code for code in MEANINGS}
+_ORDER = {code.partition(".")[2]: place for place, code in enumerate(MEANINGS)}
+_SIDES = ("theirs", "ours")
 _OURS = (
     {"charged_amount", "net_amount"},
     {"debited_amount", "fee_amount"},
     {"entry_id", "record_id"},
+    {"gross_sales", "net_sales"},
+    {"name", "value", "unit", "note"},
+    {"theirs_key", "ours_key"},
 )
 _SUMMARY = pa.schema(
     [(name, pa.string()) for name in ("code", "meaning")]
@@ -78,6 +80,7 @@ class Match(Displayable):
 
     asked: Asked = field(repr=False)
     table: pa.Table = field(repr=False)
+    sums: pa.Table = field(repr=False)
     lake: Lake = field(repr=False)
     seal: str | None  # of the month, None where it has none
     file: str  # the name of their list
@@ -107,64 +110,50 @@ class Match(Displayable):
     @property
     def open_count(self) -> int:
         """How many orders, payouts or entries are open."""
-        return int(pc.sum(self._open["is_first"].cast(pa.int64())).as_py() or 0)
+        return sum({row["code"]: row["open_count"] for row in self._sums}.values())
+
+    @cached_property
+    def _sums(self) -> list[dict[str, Any]]:
+        """The sums by code, in the order of their meanings, and by coin."""
+        return sorted(self.sums.to_pylist(), key=lambda row: _ORDER[row["code"]])
 
     @cached_property
     def by(self) -> dict[str, dict[str, Any]]:
         """By code: the count, and the sums of both sides by coin."""
         by: dict[str, dict[str, Any]] = {}
-        firsts = self.table.filter(self.table["is_first"])
-        for row in firsts.group_by("code").aggregate([([], "count_all")]).to_pylist():
-            by[row["code"]] = {"count": row["count_all"], "theirs": {}, "ours": {}}
-        for side in ("theirs", "ours"):
-            for (coin, code), amount in self._sums(side).items():
-                by[code][side][coin] = amount
-        return {code: by[code] for code in _MEANING if code in by}
-
-    def _sums(self, side: str, of: str = "") -> dict[tuple[str, str], Any]:
-        """Add up a side by coin and code, exactly: a sum of Arrow may overflow without a word.
-
-        A sum with an unknown one is unknown.
-        """
-        names = (f"{side}_currency", "code", of or f"{side}_amount")
-        sums: dict[tuple[str, str], Any] = {}
-        for coin, code, amount in zip(
-            *(self.table[each].to_pylist() for each in names), strict=True
-        ):
-            if coin is not None:
-                before = sums.get((coin, code), Decimal(0))
-                is_known = amount is not None and before is not None
-                sums[coin, code] = EXACT.add(before, amount) if is_known else None
-        return dict(sorted(sums.items()))
+        for row in self._sums:
+            each = by.setdefault(row["code"], {"count": row["count"], "theirs": {}, "ours": {}})
+            for side in _SIDES:
+                if row[side] is not None:
+                    each[side][row["coin"]] = row[side]
+        return by
 
     def total(self, side: str) -> Sums:
         """Return the sum of `theirs` or `ours` by coin: that of all rows."""
         total: Sums = {}
-        for (coin, _), amount in self._sums(side).items():
-            total[coin] = EXACT.add(total.get(coin, Decimal(0)), amount)
-        return total
+        for each in self.by.values():
+            for coin, amount in each[side].items():
+                total[coin] = EXACT.add(total.get(coin, Decimal(0)), amount)
+        return dict(sorted(total.items()))
 
     @cached_property
     def _summary(self) -> pa.Table:
-        rows = []
-        usd = {
-            (code, coin): worth for (coin, code), worth in self._sums("ours", "ours_usd").items()
-        }
-        for code, each in self.by.items():
-            for place, coin in enumerate(sorted({*each["theirs"], *each["ours"]}) or [None]):
-                theirs, ours = (each[side].get(coin, Decimal(0)) for side in ("theirs", "ours"))
-                row = {"code": code, "meaning": str(Message(_MEANING[code])), "currency": coin}
-                row |= {"theirs": theirs, "ours": ours, "difference": EXACT.subtract(theirs, ours)}
-                row["ours_usd"] = usd.get((code, coin))
-                rows.append(row if place else row | {"count": each["count"]})
+        rows: list[dict[str, Any]] = []
+        for row in self._sums:
+            theirs, ours = (row[side] or Decimal(0) for side in _SIDES)
+            is_more = bool(rows) and rows[-1]["code"] == row["code"]
+            said = {"meaning": str(Message(f"match.{row['code']}")), "currency": row["coin"]}
+            said |= {"theirs": theirs, "ours": ours, "difference": EXACT.subtract(theirs, ours)}
+            rows.append(row | said | {"count": None if is_more else row["count"]})
         return pa.Table.from_pylist(rows, _SUMMARY)
 
     @property
     def digest(self) -> str:
         """The digest of what was found, whatever the order of the rows of their list."""
-        rows = self.table.drop_columns(["lines", "candidates"])
-        order = [(name, "ascending") for name in rows.column_names]
-        return sha256(to_safe_csv(rows.sort_by(order)).encode()).hexdigest()
+        digest = sha256()
+        for part in csv_parts(self.table.drop_columns(["lines", "candidates"])):
+            digest.update(part.encode())
+        return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON has it: both sides by coin, and by code; amounts as exact texts."""
@@ -292,7 +281,8 @@ def _write(table: pa.Table, path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(table, path)
     else:
-        path.write_text(to_safe_csv(table), encoding="utf-8", newline="")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(safe for _, safe in csv_pairs(table))
 
 
 class MatchOptions(PeriodOptions, total=False):
@@ -336,18 +326,29 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     check("window", options["window"], int, "a whole number of days")
     asked = Asked(kind, period, within, options["window"], preset=options["preset"])
     theirs = read_list(source)
-    columns, tables = list_tables(lake, theirs, asked)
+    if any(ours <= {*theirs.headings} for ours in _OURS) or is_own_file(lake, theirs.digest):
+        raise ConfigError(f"{theirs.name} is our own: give the list of the other side")
+    headings = find_headings(kind, theirs.headings, lake.path, theirs.name)
+    tables = {"known": read_known(lake.path, kind)}
     if kind == BOOKS:
         at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
         asked, entries = entry_tables(lake, asked, options["month"], at, options["preset"])
-        tables |= entries
-        if is_own_file(lake, theirs.digest):
-            raise ConfigError(f"{theirs.name} is our own file: give what the ledger exports")
-    answer = match_tables(lake, asked, tables)
-    rows = with_known(answer.rows, read_known(lake.path, kind))
+        tables["entry_lines"] = entries
+    answer = match_tables(lake, asked, theirs, headings, tables)
     sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
     seal = seals.read_manifest(sealed[-1])["seal"] if sealed else None
-    return Match(asked, rows, lake, seal, theirs.name, theirs.digest, columns, answer.notes)
+    columns = {role: each for role, each in headings.columns.items() if each}
+    return Match(
+        asked,
+        answer.rows,
+        answer.sums,
+        lake,
+        seal,
+        theirs.name,
+        theirs.digest,
+        columns,
+        answer.notes,
+    )
 
 
 def _tolerance(text: str) -> Decimal:
@@ -358,22 +359,3 @@ def _tolerance(text: str) -> Decimal:
     if within < 0:
         raise ConfigError("within is an amount of zero or more")
     return within
-
-
-def list_tables(
-    lake: Lake, theirs: ListFile, asked: Asked
-) -> tuple[Mapping[str, Sequence[str]], dict[str, pa.Table]]:
-    """Return the columns of a list, its rows and keys; refuse another month, and our own."""
-    if not theirs.lines:
-        raise ConfigError(f"{theirs.name} is empty")
-    if any(ours <= {*theirs.headings} for ours in _OURS):
-        raise ConfigError(f"{theirs.name} is our own: give the list of the other side")
-    headings = find_headings(asked.kind, theirs.headings, lake.path, theirs.name)
-    values = ListValues(theirs, headings, asked.kind, asked.period)
-    first, behind = asked.period.days
-    days = [day for day in values.days if day]
-    if days and not any(first <= day < behind for day in days):
-        span = f"{min(days)} to {max(days)}"
-        raise ConfigError(f"{theirs.name} has no row of {asked.period.folder}: it is of {span}")
-    columns = {role: each for role, each in headings.columns.items() if each}
-    return columns, {"given_list": values.table(), "given_list_keys": values.keys()}

@@ -4,11 +4,13 @@ Of each kind of list one thing is on one side and may have many on the other: an
 payments, a payout its arrivals, an entry of the books those of the ledger.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +20,10 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.values import python_values
 from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS
+from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS, Headings
+from svc_analytics.matching.list_file import ListFile
 from svc_analytics.periods import Period
+from svc_analytics.periods.calendars import JALALI, find_calendar
 from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
@@ -31,6 +35,7 @@ _REST = {ORDERS: "no_order", PAYOUTS: "not_sent", BOOKS: "entry_foreign"}  # of 
 _STREAMS = {ORDERS: ("payments", "payout_records"), PAYOUTS: ("payout_records",)}
 _SOURCES = {ORDERS: "payments payout_records stg_spans", PAYOUTS: "payout_records stg_spans"}
 _BEHIND_PAIRS = ("due", "verdicts")
+_ANSWERS = ("list", "unclear", "span", "matched", "sums", "broken")
 
 
 @dataclass(frozen=True)
@@ -57,28 +62,34 @@ class Asked:
 
 @dataclass(frozen=True)
 class Matched:
-    """The rows of a match, and whether the time that it needs was read whole."""
+    """The rows of a match, their sums, and whether the time that it needs was read whole."""
 
     rows: pa.Table
-    notes: tuple[str, ...] = field(default=())
+    sums: pa.Table
+    notes: tuple[str, ...]
 
 
 @cache
-def _steps(name: str) -> dict[str, str]:
+def steps_of(name: str) -> dict[str, str]:
     """Return the queries of a file, by the tables that they make."""
     text = files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
     parts = (part.strip() for part in text.split("\n;\n"))
     return {part.partition(":")[0].removeprefix("-- "): part.rstrip(";") for part in parts}
 
 
-def match_tables(lake: Lake, asked: Asked, tables: Mapping[str, pa.Table]) -> Matched:
-    """Match the tables of a list with a lake; raise `ConfigError` where nothing is in common."""
+def match_tables(
+    lake: Lake, asked: Asked, theirs: ListFile, headings: Headings, tables: Mapping[str, pa.Table]
+) -> Matched:
+    """Match a list, and tables beside it, with a lake; refuse what can be meant in two ways."""
     sources = models_used_by(_SOURCES.get(asked.kind, "stg_spans"))
 
     def work() -> Matched:
         with open_warehouse(lake, sources) as warehouse:  # here, whatever engine the lake names
             notes = tuple(_unread(warehouse, asked))
-            return Matched(_matched(warehouse, asked, tables), notes)
+            Matcher(warehouse, asked, theirs, headings, tables).match()
+            rows = warehouse.query("from matched", is_long=True)
+            sums = warehouse.query("from sums order by all", is_short=True)
+            return Matched(rows, sums, notes)
 
     return of_one_snapshot(work)
 
@@ -95,47 +106,86 @@ def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:
             yield f"{stream} of {label} were not read whole: {what}"
 
 
-def _matched(warehouse: Warehouse, asked: Asked, tables: Mapping[str, pa.Table]) -> pa.Table:
-    values, own = asked.values(), _steps(asked.kind)
+@dataclass(frozen=True)
+class Matcher:
+    """The steps of a match: each makes a table of those before it."""
 
-    def keep(steps: Mapping[str, str]) -> None:
-        for name, query in steps.items():
+    warehouse: Warehouse
+    asked: Asked
+    theirs: ListFile
+    headings: Headings
+    tables: Mapping[str, pa.Table]
+
+    def match(self) -> None:
+        """Make the table `matched`, and `sums` of it; refuse what can be meant in two ways."""
+        own = steps_of(self.asked.kind)
+        steps = steps_of("list") | {name: own[name] for name in own if name not in _BEHIND_PAIRS}
+        steps |= steps_of("pairs") | {name: own[name] for name in _BEHIND_PAIRS}
+        self.make(steps | steps_of("rows"))
+        if broken := self._one("select count(*) from broken"):
+            say = "of the match are on no side or on two: a fault of the matcher"
+            raise LakeError(f"{broken} {say}")
+
+    def make(self, steps: Mapping[str, str]) -> None:
+        """Make a table by each of these steps, after those that are given."""
+        rows = self.theirs.reader(self.headings.columns)
+        sources = {"cells": rows, "words": self.headings.words, "jalali": _jalali_months()}
+        for name, table in (sources | dict(self.tables)).items():
+            self.warehouse.keep(name, "from source", {}, "", {"source": table})
+        values = self.asked.values() | self.headings.values()
+        checks = {"span": self._refuse_unclear, "pairs": self._require_in_common}
+        tables, queries = [*sources, *self.tables], list(steps.values())
+        for place, (name, query) in enumerate(steps.items(), 1):
             used = {key: value for key, value in values.items() if f"${key}" in query}
-            warehouse.keep(name, query, used, "", tables)
+            self.warehouse.keep(name, query, used, "")
+            checks.get(name, bool)()
+            tables = self._still_read([*tables, name], "\n".join(queries[place:]))
 
-    keep({name.removeprefix("given_"): f"from {name}" for name in tables if name != "given_list"})
-    keep(_steps("list"))
-    _refuse_unclear(warehouse)
-    keep({name: own[name] for name in own if name not in _BEHIND_PAIRS})
-    keep(_steps("pairs"))
-    _require_in_common(warehouse, asked)
-    keep({name: own[name] for name in _BEHIND_PAIRS} | _steps("rows"))
-    if broken := _one(warehouse, "select count(*) from broken"):
-        raise LakeError(f"{broken} of the match are on no side or on two: a fault of the matcher")
-    return warehouse.query("select * from matched", is_long=True)
+    def _still_read(self, tables: Sequence[str], later: str) -> list[str]:
+        """Let go of tables that no later step reads, as memory is short; return the others."""
+        words = {*re.findall(r"\w+", later), *_ANSWERS}
+        for name in {*tables} - words:
+            self.warehouse.keep(name, "select null as gone", {}, "")
+        return [name for name in tables if name in words]
+
+    def _one(self, query: str) -> Any:
+        [value] = python_values(self.warehouse.query(query, is_short=True).column(0), "value")
+        return value
+
+    def _refuse_unclear(self) -> None:
+        """Refuse a row that could be meant in two ways, and a list without one of the month."""
+        unclear = "from unclear order by line, cell nulls last, why limit 1"
+        for row in self.warehouse.query(unclear, is_short=True).to_pylist():
+            cell = f"{row['cell'][:40]!r} " if row["cell"] else ""
+            raise ConfigError(f"{self.theirs.name}, line {row['line']}: {cell}{row['why']}")
+        name, label = self.theirs.name, self.asked.period.folder
+        [span] = self.warehouse.query("from span", is_short=True).to_pylist()
+        if not span["rows"]:
+            raise ConfigError(f"{name} is empty: it has headings, and no row")
+        if span["days"] and not span["days_of_month"]:
+            of = f"{span['earliest']} to {span['latest']}"
+            raise ConfigError(f"{name} has no row of {label}: it is of {of}")
+
+    def _require_in_common(self) -> None:
+        """Refuse the list of another shop: one that has keys, of which the lake knows none."""
+        if self.asked.kind == PAYOUTS:
+            is_strange = not self._one("select count(*) from pairs")
+        else:
+            is_strange = self._one("select exists (from one_keys) and not exists (from matches)")
+        if is_strange and self._one("select exists (from one) and exists (from many)"):
+            label = self.asked.period.folder
+            say = f"no row of the list has a key that {label} knows: is it of another shop?"
+            raise ConfigError(f"{self.theirs.name}: {say}")
 
 
-def _one(warehouse: Warehouse, query: str) -> Any:
-    [value] = python_values(warehouse.query(query, is_short=True).column(0), "value")
-    return value
-
-
-def _refuse_unclear(warehouse: Warehouse) -> None:
-    """Refuse the first row that could be meant in two ways, or in none."""
-    for row in warehouse.query("from unclear order by line limit 1", is_short=True).to_pylist():
-        raise ConfigError(f"the list, line {row['line']}: {row['why']}")
-
-
-def _require_in_common(warehouse: Warehouse, asked: Asked) -> None:
-    """Refuse the list of another shop: one that has keys, of which the lake knows none."""
-    paired = _one(warehouse, "select count(*) from pairs")
-    sides = f"select exists (select 1 from {ONE}) and exists (select 1 from {MANY})"
-    if asked.kind == PAYOUTS:
-        is_strange = not paired
-    else:
-        keyed = "select exists (select 1 from one_keys) and not exists (select 1 from matches)"
-        is_strange = _one(warehouse, keyed)
-    if is_strange and _one(warehouse, sides):
-        raise ConfigError(
-            f"no row of the list has a key that {asked.period.folder} knows: is it of another shop?"
-        )
+@cache
+def _jalali_months() -> pa.Table:
+    """Return the first day of each Jalali month that an export of today may name."""
+    first_day = find_calendar(JALALI).first_day
+    months = [(year, month) for year in range(1390, 1431) for month in range(1, 13)]
+    starts = [first_day(year, month) for year, month in [*months, (1431, 1)]]
+    rows = [
+        {"year": year, "month": month, "starts_on": start, "days": (behind - start).days}
+        for (year, month), (start, behind) in zip(months, pairwise(starts), strict=True)
+    ]
+    return pa.Table.from_pylist(rows)

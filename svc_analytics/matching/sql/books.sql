@@ -28,12 +28,14 @@ select id, 'entry' as slot, 1 as rank, id as key from one
 select id, coin, amount, day, in_month from one where false
 ;
 -- parents: the entry that each of their lines is of; a line without its cells is of the one above.
+-- A posting of hledger that need not balance has its account in brackets: it is no part of books.
 with filled as (
     select
         *,
         last_value(if(name is null and day is null, null, row) ignore nulls) over (order by row)
-            as head
+            as head_row
     from list
+    where account is null or account not like '(%)'
 )
 
 select
@@ -46,7 +48,7 @@ select
         coalesce(f.debit, 0) - coalesce(f.credit, 0)
     ) as amount
 from filled as f
-join filled as h on h.row = f.head
+join filled as h on h.row = f.head_row
 left join (select distinct account from entry_lines) as o
     on f.account = o.account or starts_with(f.account, o.account || ' ')
 ;

@@ -1,45 +1,299 @@
--- list: a row of theirs, with its name and an id that the order of rows does not change.
+-- list_keys: what names a row, a column each, then what may name it in a text; a # is no part of it.
 with named as (
-    select row, arg_min(key, place) as name from given_list_keys where place < 100 group by row
+    select row, unnest(keys) as cell, unnest($slots::varchar[]) as slot,
+        generate_subscripts(keys, 1) as place
+    from cells
 ),
 
-described as (
+told as (
+    select row, unnest(list_distinct(flatten(list_transform(texts, lambda text: list_concat(
+        regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_-]{5,}'),
+        regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_/-]{5,}')
+    ))))) as word
+    from cells
+)
+
+select row, slot, place, ltrim(cell, '# ''') as key from named where ltrim(cell, '# ''') <> ''
+union all
+select row, 'text', 100, word from told where regexp_matches(word, '[0-9]')
+;
+-- numbers: each cell that should be an amount: its sign, its number, and the coin that it names.
+with filled as (
+    select row, line, unnest(['amount', 'fee', 'refunded', 'debit', 'credit']) as role,
+        unnest([amount, fee, refunded, debit, credit]) as cell
+    from cells
+),
+
+parts as (
+    select *, unnest(regexp_extract(
+        cell,
+        '^(\(?)([-+]?)\s*([^\d\s.,''()+-]*)\s*([-+]?)\s*([\d.,''\s]*\d)\s*([^\d\s.,''()+…-]*)(\)?)$',
+        ['opened', 'sign', 'before', 'inner_sign', 'written', 'behind', 'closed']
+    ))
+    from filled
+    where cell is not null
+),
+
+units as (
     select
-        *,
-        concat_ws('|', coalesce(name, ''), day, coin, amount, fee, status, account, text) as facts
-    from given_list
-    left join named using (row)
+        * exclude (written, before, behind),
+        regexp_replace(written, '\s', '''', 'g') as number,
+        list_distinct(list_filter([lower(before), lower(behind)], lambda each: each <> '')) as units,
+        concat(opened, sign, inner_sign) in ('-', '(') and opened || closed in ('', '()')
+            as is_negative,
+        concat(opened, sign, inner_sign) in ('', '+', '-', '(') and opened || closed in ('', '()')
+            as is_signed_once
+    from parts
 )
 
 select
-    * exclude (facts),
-    'row ' || facts || ' #' || row_number() over (partition by facts order by row) as id
-from described
+    *, regexp_extract(number, '([.,])[^.,]*$', 1) as last_mark,
+    case
+        when last_mark = '' then null
+        when contains(number, ',') and contains(number, '.') then last_mark
+        when length(number) - length(replace(number, last_mark, '')) > 1
+            then if(last_mark = '.', ',', '.')
+        when regexp_full_match(number, '[1-9]\d{0,2}[.,]\d{3}') then '?'
+        else last_mark
+    end as point
+from units
+;
+-- amounts: the exact amount of each such cell, by the sign that its column has before decimals.
+with points as (
+    select
+        role,
+        coalesce(
+            $decimal, arg_min(point, row) filter (point <> '?'),
+            if(bool_or(point = '?'), null, '.')
+        ) as decimal_point
+    from numbers
+    group by role
+),
+
+western as (
+    select
+        *, decimal_point is not null or point is null as is_clear,
+        if(decimal_point = ',', translate(number, '.,', ',.'), number) as written,
+        split_part(written, '.', 2) as places
+    from numbers
+    join points using (role)
+)
+
+select
+    row, line, role, units[1] as unit,
+    if(
+        is_signed_once and is_clear and length(places) <= 18
+        and regexp_full_match(written, '(\d+|\d{1,3}([,'']\d{3})+)?(\.\d+)?'),
+        try_cast(
+            if(is_negative, '-', '') || replace(replace(written, ',', ''), '''', '')
+            as decimal(38, 18)
+        ),
+        null
+    ) as amount,
+    case
+        when cell like '%…' then 'has more digits than a number of a spreadsheet holds: as text'
+        when len(units) > 1 then 'names two currencies'
+        when amount is not null then null
+        when regexp_matches(cell, '\d[eE][+-]?\d+$')
+            then 'was cut short by a spreadsheet: show the column with all digits'
+        when not is_clear
+            then 'can be read in two ways: write decimal = "." or "," in match.toml'
+        when length(places) > 18 then 'has more than 18 places'
+        else 'is no amount'
+    end as why,
+    cell
+from western
+;
+-- written_days: each text that should be a day: its three numbers, its hour, what else it may be.
+with filled as (
+    select distinct unnest(['day', 'paid']) as role, unnest([day, paid]) as cell from cells
+)
+
+select
+    *,
+    unnest(regexp_extract(
+        cell, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})(?:[T ,].*)?$',
+        ['first', 'mark', 'second', 'third']
+    )),
+    unnest(regexp_extract(
+        cell, '^(.*?\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?$', ['clocked', 'shift']
+    )),
+    try_strptime(
+        regexp_replace(cell, '[ ,]+\d{1,2}:\d\d.*$', ''),
+        ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y']
+    )::date as named
+from filled
+where cell is not null
+;
+-- dated: the same with its year, month and day, by the order that its column has.
+with evidence as (
+    select
+        role,
+        bool_or(mark = '.' or try_cast(first as int) > 12) as is_day_first,
+        bool_or(mark <> '.' and try_cast(second as int) > 12) as is_month_first
+    from written_days
+    where length(third) = 4
+    group by role
+),
+
+ordered as (
+    select
+        *,
+        case
+            when length(first) = 4 then 'YMD'
+            when $day_order is not null then $day_order
+            when length(third) < 4 or is_day_first = is_month_first and first <> second then null
+            else if(is_month_first and not is_day_first, 'MDY', 'DMY')
+        end as day_order
+    from written_days
+    left join evidence using (role)
+)
+
+select
+    *, case when day_order = 'YMD' then first when day_order <> '' then third end::int as short,
+    short + if(short < 100, 2000, 0) as year,
+    if(day_order = 'MDY', first, second)::int as month,
+    case day_order when 'YMD' then third when 'MDY' then second else first end::int as day
+from ordered
+where first <> ''
+;
+-- days: the day of each such text: of an instant, in the zone of the month.
+select
+    w.role, w.cell,
+    case
+        when w.shift <> '' or w.clocked <> '' and $is_utc then (try_cast(
+            replace(w.clocked, '/', '-')
+            || if(w.shift in ('', 'Z', 'UTC'), '+00', regexp_replace(w.shift, '(\d\d):?(\d\d)', '\1:\2'))
+            as timestamptz
+        ) at time zone $zone)::date
+        when d.year < 1700 then if(d.day between 1 and j.days, j.starts_on + d.day - 1, null)
+        when d.year is not null
+            then try_cast(printf('%04d-%02d-%02d', d.year, d.month, d.day) as date)
+        else w.named
+    end as day_on,
+    case
+        when day_on is not null then null
+        when d.day_order is null and length(d.third) < 3
+            then 'has a year of two digits: write day_order = "DMY", "MDY" or "YMD" in match.toml'
+        when d.mark <> '' and d.day_order is null
+            then 'can be two days: write day_order = "DMY" or "MDY" in match.toml'
+        when regexp_full_match(w.cell, '[\d.]+') then 'is no day: format the column as dates'
+        else 'is no day'
+    end as why
+from written_days as w
+left join dated as d using (role, cell)
+left join jalali as j on j.year = d.year and j.month = d.month
+;
+-- list: a row of theirs, with its name and an id that the order of rows does not change.
+with named as (
+    select row, arg_min(key, place) as name from list_keys where place < 100 group by row
+),
+
+counted as (
+    select
+        row, max(unit) filter (role = 'amount') as unit,
+        max(amount) filter (role = 'amount') as amount,
+        max(amount) filter (role = 'fee') as fee,
+        max(amount) filter (role = 'refunded') as refunded,
+        max(amount) filter (role = 'debit') as debit,
+        max(amount) filter (role = 'credit') as credit
+    from amounts
+    group by row
+),
+
+worded as (
+    select
+        row, line, fault, head, account, texts[1] as text, name, coalesce(p.day_on, w.day_on) as day,
+        c.status as said,
+        n.* exclude (row, unit),
+        list_sort(list_distinct(list_filter(
+            [coalesce(o.meaning, lower(currency)), coalesce(u.meaning, n.unit), lower($coin)],
+            lambda each: each is not null
+        ))) as coins,
+        if(
+            c.status is null, if($has_status, null, 'paid'), coalesce(s.meaning, $other_status)
+        ) as paid_or_not,
+        if(cancelled is null or paid_or_not = 'refunded', paid_or_not, 'cancelled') as status
+    from cells as c
+    left join named using (row)
+    left join counted as n using (row)
+    left join days as w on w.role = 'day' and w.cell = c.day
+    left join days as p on p.role = 'paid' and p.cell = c.paid
+    left join words as s
+        on s.use = 'words' and s.word = regexp_replace(
+            trim(regexp_replace(lower(c.status), '[*_/.\s-]+', ' ', 'g')), '^wc ', ''
+        )
+    left join words as o on o.use = 'coins' and o.word = lower(currency)
+    left join words as u on u.use = 'coins' and u.word = n.unit
+),
+
+numbered as (
+    select
+        row, concat_ws('|', name, day, coins[1], amount, fee, status, account, text) as facts,
+        'row ' || facts || ' #' || row_number() over (partition by facts order by row) as id
+    from worded
+    where name is null or $kind = 'payouts'
+)
+
+select w.* exclude (paid_or_not), coins[1] as coin, id
+from worded as w
+left join numbered using (row)
 ;
 -- unclear: what could be meant in two ways, or in none.
-select line, 'it has an amount, and nothing that says of what' as why
+select line, '' as cell, fault as why from list where fault is not null
+union all
+select line, head, 'is a row of totals: take it away'
+from list
+where lower(trim(head, ' :*')) in (select word from words where use = 'total')
+union all
+select line, cell, why from amounts where why is not null
+union all
+select line, cell, why
+from cells
+join days on (role, cell) in (('day', day), ('paid', paid))
+where why is not null
+union all
+select line, null, 'an amount in ' || array_to_string(coins, ' and ') from list where len(coins) > 1
+union all
+select line, said, 'is no status that is known: write it below [' || $kind || '.words] of match.toml'
+from list
+where said is not null and status is null
+union all
+select line, key, 'was a longer key that a spreadsheet cut short: format its column as text'
+from list_keys
+join list using (row)
+where regexp_full_match(key, '\d([.,]\d+)?[eE]\+?\d+|.*…')
+union all
+select line, null, 'it has an amount, and nothing that says of what'
 from list
 where $kind <> 'books' and amount is not null and name is null and day is null
 union all
-select line, 'it has an amount, and no currency'
+select line, null, 'it has an amount, and no currency: say in match.toml which column has it, or coin'
 from list
 where $kind <> 'books' and amount is not null and coin is null
 union all
-select line, if(status is null, 'it has no status', 'it has no amount')
+select line, null, if(status is null, 'it has no status', 'it has no amount')
 from list
 where $kind = 'payouts' and (amount is null and status = 'paid' or status is null)
 union all
 select
-    min(line),
+    min(line), null,
     case
         when count(distinct coin) > 1 then 'its order has two currencies'
         when count(distinct status) > 1 then 'its order has two statuses'
         when count(status) = 0 then 'its order has no status'
+        when sum(amount) < 0 then 'its order has a total below zero: a refund is no order, take it away'
         else 'its order has no total'
     end
 from list
 where $kind = 'orders'
 group by coalesce(name, id)
 having
-    count(distinct coin) > 1 or count(distinct status) <> 1
+    count(distinct coin) > 1 or count(distinct status) <> 1 or sum(amount) < 0
     or count(amount) = 0 and max(status) <> 'unpaid'
+;
+-- span: how many rows there are, and of which days.
+select
+    count(*) as rows, count(day) as days, min(day) as earliest, max(day) as latest,
+    count(*) filter (where day >= $first and day < $behind) as days_of_month
+from list

@@ -30,12 +30,14 @@ select id, coin, amount, day, in_month from one
 union all
 select id, coin, amount - fee, day, in_month from one where fee > 0
 ;
--- many: what arrived, by their list.
+-- many: what arrived, by their list; what left, where it has the key of a payout: it went back.
 select
     id, name, line::varchar as lines, coin, amount, coalesce(fee, 0) as fee,
     if(coin = 'usd', amount, null) as usd, day, day >= $first and day < $behind as in_month
 from list
-where status = 'paid'
+where
+    status = 'paid'
+    and (amount >= 0 or row in (select row from list_keys join one_keys using (key)))
 ;
 -- many_keys: what names an arrival.
 select distinct id, slot, (place >= 100)::int as rank, key
@@ -44,7 +46,7 @@ join list using (row)
 where id in (select id from many)
 ;
 -- many_worths: what arrived, and the same with the fee that was kept of it.
-select id, coin, amount, day, in_month from many
+select id, coin, amount, day, in_month from many where amount >= 0
 union all
 select id, coin, amount + fee, day, in_month from many where fee > 0
 ;

@@ -52,24 +52,60 @@ of_one as (
     from placed
     join many using (id)
     group by one_id
+),
+
+named as (
+    select
+        u.code,
+        if($theirs = 'one', o.name, coalesce(of_one.names, m.name)) as theirs_key,
+        if($theirs = 'one', coalesce(of_one.names, m.name), o.name) as ours_key,
+        if($theirs = 'one', coalesce(of_one.ids, m.id), o.id) as record_ids,
+        b.* exclude (unit, place),
+        coalesce(o.lines, of_one.lines, m.lines) as lines,
+        if(u.code = 'ambiguous', d.candidates, null) as candidates,
+        of_one.by_what, u.is_open, u.unit, coalesce(b.place, 1) as place
+    from units as u
+    left join both_sides as b using (unit)
+    left join one as o on o.id = u.unit
+    left join many as m on m.id = u.unit and o.id is null
+    left join of_one on of_one.one_id = u.unit
+    left join doubtful as d on d.id = u.unit
 )
 
 select
-    u.code,
-    if($theirs = 'one', o.name, coalesce(of_one.names, m.name)) as theirs_key,
-    if($theirs = 'one', coalesce(of_one.names, m.name), o.name) as ours_key,
-    if($theirs = 'one', coalesce(of_one.ids, m.id), o.id) as record_ids,
-    b.* exclude (unit, place),
-    coalesce(o.lines, of_one.lines, m.lines) as lines,
-    if(u.code = 'ambiguous', d.candidates, null) as candidates,
-    of_one.by_what, u.is_open, coalesce(b.place, 1) = 1 as is_first
-from units as u
-left join both_sides as b using (unit)
-left join one as o on o.id = u.unit
-left join many as m on m.id = u.unit and o.id is null
-left join of_one on of_one.one_id = u.unit
-left join doubtful as d on d.id = u.unit
-order by code, theirs_key nulls last, ours_key nulls last, lines, unit, b.place
+    n.* exclude (unit, place, is_open), is_open and t.said is null and o.said is null as is_open,
+    place = 1 as is_first, if(is_open, coalesce(t.said, o.said), null) as known
+from named as n
+left join known as t on t.code = n.code and t.key = theirs_key
+left join known as o on o.code = n.code and o.key = ours_key
+order by n.code, theirs_key nulls last, ours_key nulls last, unit, place
+;
+-- sums: how often each thing is said, and what it comes to on either side, by coin.
+with counts as (
+    select
+        code, count(*) filter (where is_first) as count,
+        count(*) filter (where is_first and is_open) as open_count
+    from matched
+    group by code
+),
+
+amounts as (
+    select code, theirs_currency as coin, theirs_amount as theirs, null as ours, null as ours_usd
+    from matched
+    where theirs_currency is not null
+    union all
+    select code, ours_currency, null, ours_amount, ours_usd
+    from matched
+    where ours_currency is not null
+)
+
+select
+    code, count, open_count, coin, sum(theirs)::decimal(38, 18) as theirs,
+    sum(ours)::decimal(38, 18) as ours,
+    if(count(ours_usd) = count(ours), sum(ours_usd), null)::decimal(38, 18) as ours_usd
+from counts
+left join amounts using (code)
+group by code, count, open_count, coin
 ;
 -- broken: what stands on no side, or twice, or in no row: there must be nothing.
 with wanted as (
