@@ -45,12 +45,6 @@ NOWHERE = float("nan")  # the place of an unknown value: nothing is drawn
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 
 
-def mark_running_day(axes: Axes, table: Table) -> None:
-    """Shade the day that is not over, if the table has it."""
-    days = all_days(table)
-    mark_running(axes, running_place(table, list(map(date.fromordinal, days)), days), "day")
-
-
 def rows_of(table: Table, currency: str | None = None) -> list[Row]:
     """Return a table's rows, or those of one coin."""
     import pyarrow as pa  # takes long to load
@@ -175,8 +169,9 @@ def label_days(axes: Axes, days: list[int]) -> None:
 
 def finish_days(axes: Axes, table: Table, unit: str) -> None:
     """Finish axes of amounts by day: the days of all coins, the running one shaded, a legend."""
-    mark_running_day(axes, table)
-    label_days(axes, all_days(table))
+    days = all_days(table)
+    mark_running(axes, running_place(table, list(map(date.fromordinal, days)), days), "day")
+    label_days(axes, days)
     amount_axis(axes.yaxis)
     axes.set_ylabel(apart(axes, unit))
     legend_below(axes)

@@ -35,13 +35,7 @@ from svc_analytics.warehouse.acknowledgements import content_of
 from svc_analytics.warehouse.models import CountedText
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import open_warehouse
-from svc_analytics.webhooks.delivery_log import (
-    FACTS,
-    INVALID,
-    Lines,
-    WebhookDelivery,
-    read_deliveries,
-)
+from svc_analytics.webhooks import delivery_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +68,7 @@ _MODELS = frozenset({"stg_files", "stg_spans", "stg_quarantine"})  # no rows of 
 class ReconciledDelivery:
     """A webhook delivery, and whether the lake holds, or should hold, its record."""
 
-    delivery: WebhookDelivery
+    delivery: delivery_log.WebhookDelivery
     in_lake: bool | None = None
     is_missing: bool = False
     note: Message | None = None
@@ -87,7 +81,7 @@ class ReconciledDelivery:
         return row | {"in_lake": self.in_lake, "reason": reason, "differences": self.differences}
 
 
-Reconciler = Callable[[Sequence[WebhookDelivery]], list[ReconciledDelivery]]
+Reconciler = Callable[[Sequence[delivery_log.WebhookDelivery]], list[ReconciledDelivery]]
 
 
 @contextmanager
@@ -103,10 +97,10 @@ def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
 
 
 def reconcile(
-    source: Lines, lake: Lake | None, ring: Sequence[SigningSecret]
+    source: delivery_log.Lines, lake: Lake | None, ring: Sequence[SigningSecret]
 ) -> Iterator[list[ReconciledDelivery]]:
     """Yield the deliveries of a log in batches, reconciled with the lake."""
-    deliveries = read_deliveries(source, ring)
+    deliveries = delivery_log.read_deliveries(source, ring)
     with open_reconciler(lake) as reconciler:
         while batch := list(islice(deliveries, BATCH)):
             yield reconciler(batch)
@@ -118,7 +112,7 @@ def to_table(deliveries: Iterable[ReconciledDelivery]) -> pa.Table:
 
 
 def verify_webhooks(
-    path_or_lines: Lines,
+    path_or_lines: delivery_log.Lines,
     lake: Lake | str | os.PathLike[str] | None = None,
     secrets: Secrets | None = None,
 ) -> pd.DataFrame:
@@ -156,7 +150,7 @@ class _HeldRecords:
     quarantined: set[_Key]
     coverage: dict[str, Coverage]
 
-    def match(self, batch: Sequence[WebhookDelivery]) -> list[ReconciledDelivery]:
+    def match(self, batch: Sequence[delivery_log.WebhookDelivery]) -> list[ReconciledDelivery]:
         """Reconcile deliveries, all at once."""
         keys = [
             (_STREAM_OF[item.subject or ""], item.record_id or "") if item.names_money else None
@@ -179,13 +173,13 @@ class _HeldRecords:
             texts = SoughtTexts.of(pa.chunked_array([wanted], pa.string()))
             index = MonthIndex(self.sources.lake, STREAMS[name], self.sources.folder)
             known = {column.name for column in STREAMS[name].columns}
-            columns = ["id", *(fact for fact in FACTS if fact in known)]
+            columns = ["id", *(fact for fact in delivery_log.FACTS if fact in known)]
             for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, columns):
                 records |= {(name, row["id"]): row for row in rows.to_pylist()}
         return records
 
     def _classify(
-        self, item: WebhookDelivery, key: _Key, record: _Record | None
+        self, item: delivery_log.WebhookDelivery, key: _Key, record: _Record | None
     ) -> ReconciledDelivery:
         if record is not None:
             differences = _differences(item, record)
@@ -200,7 +194,7 @@ class _HeldRecords:
         return ReconciledDelivery(item, False, True, Message("webhook.missing"))
 
 
-def _differences(item: WebhookDelivery, record: _Record) -> str | None:
+def _differences(item: delivery_log.WebhookDelivery, record: _Record) -> str | None:
     """Return as JSON where an event says something else than the record, with both values."""
     values = {
         name: {"event": said[:LONGEST_FACT], "record": held[:LONGEST_FACT]}
@@ -289,7 +283,7 @@ class _LogSummary:
         """Deliveries of the whole log; events of the period that name money, each once."""
         return {
             "deliveries": self._verdicts.total(),
-            "not_valid": sum(self._verdicts[name] for name in INVALID),
+            "not_valid": sum(self._verdicts[name] for name in delivery_log.INVALID),
             "events": self._events.total(),
             "in_lake": self._events[True],
             "missing": len(self._own_missing),

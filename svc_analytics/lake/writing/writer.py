@@ -24,22 +24,11 @@ from svc_analytics.files import (
 )
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
-from svc_analytics.lake import coverage_footer
+from svc_analytics.lake import coverage_footer, layout
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE, MonthFileFooter
 from svc_analytics.lake.index.parents import refresh_parents
 from svc_analytics.lake.lake import Lake, remove_abandoned_snapshots, write_description
-from svc_analytics.lake.layout import (
-    IDS_FOLDER,
-    LAYOUT,
-    ORIGIN,
-    PARENTS_FOLDER,
-    RESTORING_FOLDER,
-    RUNS_FOLDER,
-    WRITER_MARK,
-    data_folders,
-    tool_version,
-)
 from svc_analytics.lake.month_file import (
     read_groups,
     read_rows,
@@ -222,7 +211,7 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
 
 def _require_restored(lake: Lake) -> None:
     """Refuse half a lake, which an interrupted restore left: nobody would see what it lacks."""
-    if (lake.path / RESTORING_FOLDER).exists() and not lake.exists:
+    if (lake.path / layout.RESTORING_FOLDER).exists() and not lake.exists:
         message = f"restoring a backup into {lake.place} was interrupted"
         raise LakeError(f"{message}: run svc-analytics restore again, or empty the folder")
 
@@ -231,7 +220,7 @@ def _take_over(lake: Lake, inherited: Inherited, merchant_id: str, now: int) -> 
     """Let no other machine's late PUT arrive, and use nothing that was read before it wrote."""
     fence(lake, inherited.intents, merchant_id, now)
     if not inherited.is_own:
-        shutil.rmtree(lake.path / RUNS_FOLDER, ignore_errors=True)
+        shutil.rmtree(lake.path / layout.RUNS_FOLDER, ignore_errors=True)
 
 
 def _begin_writing(lake: Lake, merchant_id: str, now: int, unfinished: int | None) -> LakeWriter:
@@ -250,7 +239,7 @@ def _describe(
 ) -> None:
     merchant = profile | {"read_at": format_instant(now)}
     texts = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
-    document: dict[str, Any] = {"layout": LAYOUT, "tool_version": tool_version()}
+    document: dict[str, Any] = {"layout": layout.LAYOUT, "tool_version": layout.tool_version()}
     document |= {"merchant": merchant, "clocks": texts}
     if service := service or (lake.service if lake.exists else None):
         document["service"] = service
@@ -273,7 +262,7 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
     for stream in STREAMS.values():
         make_folder(lake.folder(stream))
         begin_side_folders(lake.storage, stream)
-        path = lake.month_path(stream, ORIGIN)
+        path = lake.month_path(stream, layout.ORIGIN)
         if not path.exists():
             owns = (BEGINNING, now)
             footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
@@ -282,8 +271,10 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
 
 def _remove_leftovers(lake: Lake) -> None:
     """Remove what killed runs left: half-written files and folders, abandoned snapshots."""
-    own = (f"{folder}/{name}" for folder in (IDS_FOLDER, RUNS_FOLDER) for name in STREAMS)
-    for folder in (".", *data_folders(), *own, PARENTS_FOLDER):
+    own = (
+        f"{folder}/{name}" for folder in (layout.IDS_FOLDER, layout.RUNS_FOLDER) for name in STREAMS
+    )
+    for folder in (".", *layout.data_folders(), *own, layout.PARENTS_FOLDER):
         for file in (lake.path / folder).glob(".*.writing"):
             # `analytics.duckdb` is written under a lock of its own.
             if file.is_file() and not file.name.startswith(".analytics"):
@@ -309,7 +300,7 @@ def dirty_marker(lake: Lake, now: int, elsewhere: int | None = None) -> Iterator
     known = [at for at in (_read_marker(lake), elsewhere) if at is not None]
     unfinished = min(known, default=None)
     since = now if unfinished is None else min(now, unfinished)
-    (lake.path / WRITER_MARK).write_text(f"{os.getpid()} {since}\n")
+    (lake.path / layout.WRITER_MARK).write_text(f"{os.getpid()} {since}\n")
     try:
         yield unfinished
     except (LakeError, OSError):
@@ -345,10 +336,10 @@ def recover(lake: Lake, since: int, now: int) -> None:
     """Make durable what an unfinished run wrote; raise `LakeError` for a damaged file."""
     with suppress(PermissionError):  # the folder above is another user's: nothing to sync
         sync_folder(lake.path.parent)
-    folders = [lake.path / name for name in data_folders()]
+    folders = [lake.path / name for name in layout.data_folders()]
     for folder in sorted({lake.path, *folders, *(folder.parent for folder in folders)}):
         sync_folder(folder)
-    for name in sorted({*data_folders()} - {*STREAMS}):
+    for name in sorted({*layout.data_folders()} - {*STREAMS}):
         for path in sorted((lake.path / name).glob("*.parquet")):
             read_side_file(path)
     for stream in STREAMS.values():
@@ -388,7 +379,7 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], since: int, now: i
 def lock_holder(lake: Lake) -> Message:
     """Return which process writes to the lake, by its number if it is known."""
     try:
-        number = int((lake.path / WRITER_MARK).read_text().split()[0])
+        number = int((lake.path / layout.WRITER_MARK).read_text().split()[0])
         return Message("busy.process", number=number)
     except (OSError, ValueError, IndexError):
         return Message("busy.another")
@@ -396,7 +387,7 @@ def lock_holder(lake: Lake) -> Message:
 
 def _read_marker(lake: Lake) -> int | None:
     try:
-        return int((lake.path / WRITER_MARK).read_text().split()[1])
+        return int((lake.path / layout.WRITER_MARK).read_text().split()[1])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, IndexError):
@@ -405,4 +396,4 @@ def _read_marker(lake: Lake) -> int | None:
 
 def _remove_marker(lake: Lake) -> None:
     with suppress(OSError):  # if it stays, the next writer verifies files without need
-        (lake.path / WRITER_MARK).unlink(missing_ok=True)
+        (lake.path / layout.WRITER_MARK).unlink(missing_ok=True)
