@@ -130,6 +130,23 @@ def add_file(storage: Storage, path: Path, content: bytes) -> None:
         (folder / path.name).write_bytes(content)
 
 
+@contextmanager
+def replacing_files(storage: Storage, folder: Path) -> Iterator[Path]:
+    """Give an empty folder; its files replace those of a folder of a lake, in a bucket one by one.
+
+    What comes first by name is put last: it names the others.
+    """
+    if isinstance(storage, BucketStorage):
+        for path in folder.glob("*"):
+            storage.remove(path)
+    with replacing_folder(folder) as new:
+        yield new
+    if isinstance(storage, BucketStorage):
+        for path in sorted(folder.iterdir(), reverse=True):
+            with storage.write(path) as temporary:
+                shutil.copyfile(path, temporary)
+
+
 def merge_into(storage: Storage, work: Callable[[], _T]) -> _T:
     """Do work that reads files of a lake, and replaces them by what it makes of them.
 

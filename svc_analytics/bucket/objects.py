@@ -24,9 +24,11 @@ _NAME = r"[^/.][^/]*"
 _SINGLE = r"lake\.json|secret|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
 _SAID = rf"{_NAME}-sentences\.csv"
 _BOOKS = r"books\.toml|books/booked\.json"
+_MATCHES = rf"match\.toml|matches\.csv|matches/{_NAME}/{_NAME}/{_NAME}\.(?:json|csv|parquet)"
 _ROWS = rf"(?!{STATEMENTS}/|notebooks/)(?:{_NAME}/){{1,2}}{_NAME}\.parquet"
 _FILE = re.compile(
-    rf"(?:{_SINGLE}|{_BOOKS}|{_ROWS}|{STATEMENTS}/(?:seals\.csv|chain\.json(?:\.sig)?|{_SAID}))\Z"
+    rf"(?:{_SINGLE}|{_BOOKS}|{_MATCHES}|{_ROWS}"
+    rf"|{STATEMENTS}/(?:seals\.csv|chain\.json(?:\.sig)?|{_SAID}))\Z"
 )
 # Statements that a person copied there as folders; today's are one object each.
 _COPIED = re.compile(rf"({STATEMENTS}/{_NAME})/{_NAME}\Z")
@@ -54,6 +56,8 @@ def key_of_file(folder: Path, path: Path) -> str | None:
 
     >>> key_of_file(Path("/copy"), Path("/copy/payments/2026-10.parquet"))
     'payments/2026-10.parquet'
+    >>> key_of_file(Path("/copy"), Path("/copy/matches/2026-10/orders/match.json"))
+    'matches/2026-10/orders/match.json'
     >>> key_of_file(Path("/copy"), Path("/copy/.ids/payments/2026-10.hashes"))
     """
     key = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ""

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
 from svc_analytics.closing import seals
+from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
 from svc_analytics.formatting.display import Display, display_table
@@ -37,12 +38,12 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.periods import parse_period
 from svc_analytics.schema import MONEY
+from svc_analytics.storage import replacing_files
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FORMS = ("csv", "parquet")
-DOCUMENT = "match.json"
 MEANINGS = (
     *("match.agreed", "match.within", "match.ambiguous", "match.no_payment", "match.no_order"),
     *("match.paid_twice", "match.short", "match.over", "match.refunded", "match.refunded_in_part"),
@@ -194,23 +195,33 @@ class Match(Displayable):
             raise ConfigError(f"no open row has the key {key!r:.60}")
         add_known(self.lake.storage, Known(self.asked.kind, row["code"], key, reason, by), now())
 
-    def save(self, out: str | os.PathLike[str], formats: Collection[str] = ("csv",)) -> Path:
+    @property
+    def place(self) -> Path:
+        """Its folder beside the lake, where `package` and `statement-verify` look for it."""
+        ledger = f"-{self.asked.preset}" * bool(self.asked.preset)
+        return self.lake.path / PLACE / self.asked.period.folder / f"{self.asked.kind}{ledger}"
+
+    def save(
+        self, out: str | os.PathLike[str] | None = None, formats: Collection[str] = ("csv",)
+    ) -> Path:
         """Write the match into a folder of its own, as evidence that can be checked again.
 
         `match.json` names the seal of the month, the digest of their list, the settings, the
-        program, and the digest of each file beside it.
+        program, and the digest of each file beside it. Without `out` it lies beside the lake, in
+        `matches/<month>/<kind>`, where `package` takes it along.
 
         Raises:
             ConfigError: for a form that does not exist, or a folder that holds something else.
         """
-        folder = Path(out)
+        folder = self.place if out is None else Path(out)
         forms = as_names("formats", formats, "csv")
         for form in forms:
             if form not in FORMS:
                 raise ConfigError(f"there is no form {form!r:.20}: there are {', '.join(FORMS)}")
         if folder.exists() and any(folder.iterdir()) and not (folder / DOCUMENT).exists():
             raise ConfigError(f"{folder} holds something else: give another folder")
-        with replacing_folder(folder.absolute()) as new:
+        own = replacing_files(self.lake.storage, folder)
+        with own if out is None else replacing_folder(folder.absolute()) as new:
             for name, table in {"summary": self._summary, "rows": self.table}.items():
                 for form in forms:
                     _write(table, new / f"{name}.{form}")

@@ -463,8 +463,8 @@ def check_all(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
         yield ("chain", *outcome(check_chain, folder, folder, facts, options.earlier, signers))
         if (folder / "chain.json").exists():
             yield ("chain's signature", *outcome(check_signed, folder, "chain.json", signers))
-        forms = Path(f"{folder.absolute()}-forms")
-        names = listed(unsealed(folder) + [forms.name] * forms.exists())
+        beside = [Path(f"{folder.absolute()}-{name}") for name in ("forms", "matches")]
+        names = listed(unsealed(folder) + [each.name for each in beside if each.exists()])
         yield from [(names, "not checked", "no seal covers them", 0)] * bool(names)
 
 def content_of(path: str) -> bytes:

@@ -9,12 +9,13 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
+from svc_analytics.closing.verification.matches import DOCUMENT
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.matching.headings import FILE, KINDS, starter
 from svc_analytics.matching.list_file import read_list
-from svc_analytics.matching.match import DOCUMENT, Match, match as match_list
+from svc_analytics.matching.match import Match, match as match_list
 from svc_analytics.matching.matcher import WINDOW
 
 
@@ -47,9 +48,15 @@ from svc_analytics.matching.matcher import WINDOW
 @click.option("--reason", help="Why the row of --known is as it is.")
 @click.option("--by", help="Who says so.  [default: your account]")
 @click.option("--csv", "as_csv", is_flag=True, help="Print each row as CSV.")
+@click.option(
+    "--save",
+    "is_saved",
+    is_flag=True,
+    help="Save the match beside the lake, as evidence: package takes it along.",
+)
 @click.option("--out", metavar="DIR", help="Write the match into this folder too, as evidence.")
 @shared_options.format_option(
-    "Forms to write into --out: csv, parquet; with commas between.", "csv"
+    "Forms to write with --save and --out: csv, parquet; with commas between.", "csv"
 )
 @shared_options.zone_options
 @shared_options.shared_options
@@ -66,6 +73,7 @@ def match(
     reason: str | None,
     by: str | None,
     as_csv: bool,
+    is_saved: bool,
     out: str | None,
     formats: tuple[str, ...],
     data_dir: str | None,
@@ -93,8 +101,8 @@ def match(
     if known:
         both.know(known, reason or "", shared_options.account_name() if by is None else by)
         both = match_list(lake, kind, file, month=month, **how, **at)  # type: ignore[arg-type]
-    if out:
-        _save(both, out, formats)
+    for place in (*[both.place] * is_saved, *map(Path, filter(None, [out]))):
+        _save(both, place, formats)
     click.echo(_shown(both, as_csv=as_csv, as_json=as_json), nl=not as_csv)
     if both.open_count or both.notes:  # a month that was not read whole is no agreement
         raise SystemExit(EXIT_ATTENTION)
@@ -116,10 +124,12 @@ def _begin(lake: Lakehouse, kind: str, file: str) -> str:
     return str(path)
 
 
-def _save(both: Match, out: str, formats: tuple[str, ...]) -> None:
+def _save(both: Match, place: Path, formats: tuple[str, ...]) -> None:
     """Write a match; where one of the month is there already, tell what was settled since."""
-    if (Path(out) / DOCUMENT).exists():
-        since = both.since(out)
-        line = f"since the match in {out}: {len(since['settled'])} settled, {len(since['new'])} new"
+    if (place / DOCUMENT).exists():
+        since = both.since(place)
+        count = f"{len(since['settled'])} settled, {len(since['new'])} new"
+        line = f"since the match in {place}: {count}"
         echo_note(line, "settled", settled=since["settled"], new=since["new"])
-    echo_note(f"written to {both.save(out, formats)}", "written", path=out)
+    both.save(None if place == both.place else place, formats)
+    echo_note(f"written to {place}", "written", path=str(place))

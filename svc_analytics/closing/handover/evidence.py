@@ -24,6 +24,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.chain import chain_faults
 from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
+from svc_analytics.closing.verification.matches import ENDING, SavedMatch, saved_matches
 from svc_analytics.closing.verification.proof import Proof, prove_folder
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
@@ -40,7 +41,7 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE, CHAIN, CHAIN_SIGNATURE, checkpoint_fault
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
 from svc_analytics.proofs.single import prove_line
-from svc_analytics.proofs.statuses import Marks, Trust, signed_by
+from svc_analytics.proofs.statuses import FAILED, UNCHECKED, Marks, Trust, signed_by
 from svc_analytics.proofs.tree import FILE, read_secret
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
@@ -154,7 +155,9 @@ def pack_folder(
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
         proof = prove_folder(folder, manifest, lake or seals.lake_around(folder.absolute()))
+        matches = [*saved_matches(proof)]
         broken = [*proof.findings.broken, *chain_faults(proof.lake), *proof.findings.of_files]
+        broken += [each.fault for each in matches if each.status.outcome == FAILED]
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, fault=translated(broken[0])))
     not_compared = tuple(proof.findings.not_compared)
@@ -163,14 +166,20 @@ def pack_folder(
         raise LakeError(
             Message("seal.not_packed_unsigned", fault=translated(not_compared[0]), **values)
         )
+    target = _zip_file(folder, out)
+    with output_file(target, is_durable=True) as temporary:
+        _write(temporary, proof, [each for each in matches if each.is_of_seal])
+        digest = hash_file(temporary)
+    doubts = [each.fault for each in matches if each.status.outcome == UNCHECKED]
+    seal, unproven = str(manifest["seal"]), (*proof.findings.unproven, *doubts)
+    return Package(target, folder, seal, digest, unproven, not_compared)
+
+
+def _zip_file(folder: Path, out: str | os.PathLike[str] | None) -> Path:
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")
-    with output_file(target, is_durable=True) as temporary:
-        _write(temporary, proof)
-        digest = hash_file(temporary)
-    seal, unproven = str(manifest["seal"]), tuple(proof.findings.unproven)
-    return Package(target, folder, seal, digest, unproven, not_compared)
+    return target
 
 
 def _is_signed(folder: Path, signers: str | os.PathLike[str] | None) -> bool:
@@ -186,11 +195,11 @@ def _is_plain(name: str) -> bool:
     return Path(name).name == name and "\\" not in name and name.isprintable()
 
 
-def _write(target: Path, proof: Proof) -> None:
+def _write(target: Path, proof: Proof, matches: list[SavedMatch]) -> None:
     folder, manifest = proof.folder, proof.manifest
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         sums = {}
-        for name, content in _added(proof).items():
+        for name, content in _added(proof, matches).items():
             sums[name] = hashlib.sha256(content).hexdigest()
             _add_text(archive, f"{folder.name}/{name}", content)
         # What is packed is what was checked, even if somebody writes there meanwhile.
@@ -205,11 +214,18 @@ def _write(target: Path, proof: Proof) -> None:
         _add_text(archive, f"{folder.name}/{seals.SUMS}", lines.encode())
         if proof.sealed:
             _add_readable(archive, proof.sealed)
+        for path, known in ((path, each.said["files"]) for each in matches for path in each.files):
+            name = f"{folder.name}{ENDING}/{path.parent.name}/{path.name}"
+            digest = _add_file(archive, name, _chunks(path))
+            _require(known.get(path.name, digest) == digest, path)
 
 
-def _added(proof: Proof) -> dict[str, bytes]:
+def _added(proof: Proof, matches: list[SavedMatch]) -> dict[str, bytes]:
     """Make what a package adds to the sealed files, by name."""
-    texts = {seals.README: readme_text(proof.manifest), seals.EVIDENCE: evidence_text(proof)}
+    texts = {
+        seals.README: readme_text(proof.manifest),
+        seals.EVIDENCE: evidence_text(proof, matches),
+    }
     files = [proof.folder / name for name in BESIDE]
     files += [proof.folder.parent / name for name in (CHAIN, CHAIN_SIGNATURE)]
     return {
@@ -289,10 +305,10 @@ def _meaning(table: str) -> str:
     return _TABLES.get(table) or macros.get(f"statement_{table}", "")
 
 
-def evidence_text(proof: Proof) -> str:
-    """Write the EVIDENCE.txt of a folder that was proven."""
+def evidence_text(proof: Proof, matches: Iterable[SavedMatch] = ()) -> str:
+    """Write the EVIDENCE.txt of a folder that was proven, and of its matches."""
     text = load_text(__package__, "evidence.txt", lambda value: single_line(str(value)))
-    lines = text.render(**_facts(proof), **_WORDS)
+    lines = text.render(**_facts(proof), **_WORDS, matches=[*matches])
     return "".join(f"{_laid_out(*each)}\n" for each in enumerate(lines.splitlines()))
 
 

@@ -28,6 +28,7 @@ from svc_analytics.closing.chain import chain_faults
 from svc_analytics.closing.diff import NO_DIFFERENCES
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
+from svc_analytics.closing.verification.matches import saved_matches
 from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
@@ -75,8 +76,8 @@ class SealVerification:
     the month would not be final today, `unproven` what could not be proven, `not_compared` what
     another release made and this one cannot make again, `notes` what is worth knowing though
     nothing is wrong. `signed_by` names the key that signed it, of those that were named as trusted.
-    `statuses` says whether it is sealed, signed, stamped and proven, each `held`, `FAILED`,
-    `not checked` or `not compared`, and why.
+    `statuses` says whether it is sealed, signed, stamped and proven, and whether each saved match
+    of it still agrees, each `held`, `FAILED`, `not checked` or `not compared`, and why.
 
     Examples:
         >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
@@ -93,6 +94,7 @@ class SealVerification:
     statuses: tuple[Status, ...] = ()
     not_compared: tuple[Message, ...] = ()  # what another release made
     signed_by: str | None = None  # the person and the key, if it is one that is trusted
+    matches: tuple[Status, ...] = ()  # of the matches that were saved of it
 
     @property
     def holds(self) -> bool:
@@ -101,6 +103,7 @@ class SealVerification:
         What another release made, and nobody can make again, must be signed by a trusted key.
         """
         is_open = bool(self.not_compared) and self.signed_by is None
+        is_open |= any(each.outcome != HELD for each in self.matches)
         return not (self.broken or self.reasons or self.table.num_rows or self.unproven or is_open)
 
     @property
@@ -181,7 +184,7 @@ def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
         broken=(*checked.broken, *broken),
         notes=(*checked.notes, *notes),
         signed_by=by,
-        statuses=(*statuses, Status("proven", *_proven(checked))),
+        statuses=(*statuses, Status("proven", *_proven(checked)), *checked.matches),
     )
 
 
@@ -223,6 +226,7 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
         (*doubts, *findings.unproven, *unmet[1]),
         tuple(findings.notes),
         not_compared=tuple(proof.findings.not_compared),
+        matches=tuple(each.status for each in saved_matches(proof)),
     )
 
 
