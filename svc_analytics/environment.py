@@ -26,7 +26,7 @@ SETTINGS = (
     *("SVC_DATA_DIR", "SVC_CACHE_DIR", "SVC_STATE_DIR"),
     *("SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
     *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
-    *("SVC_LOG", "SVC_SIGNING_KEY", "SVC_TSA_URL", "SVC_RATES_GAPS"),
+    *("SVC_LOG", "SVC_SIGNING_KEY", "SVC_TSA_URL", "SVC_RATES_GAPS", "SVC_MATCH"),
 )
 _FILE = "_FILE"
 _CLOSE = 0.85  # how like a known name another must be to be taken for a misspelt one

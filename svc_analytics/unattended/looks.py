@@ -36,11 +36,13 @@ from svc_analytics.instants import ago, now
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.periods import parse_period
 from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority
 from svc_analytics.proofs.statuses import FAILED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.unattended.lists import NAME, read_lists
 from svc_analytics.unattended.notices import read_notice_log
 from svc_analytics.unattended.notifiers import Notifier, Watching
 from svc_analytics.unattended.schedule import TimerStatus, machine_manager, own_manager, read_status
@@ -121,6 +123,23 @@ def stamping(source: SettingPlaces) -> Iterator[Point]:
         yield Point("stamps", "wrong", str(error), mend)
         return
     yield Point("stamps", "well", f"openssl is here; {authority.url} is asked at each close")
+
+
+def lists(source: SettingPlaces) -> Iterator[Point]:
+    """Yield whether each list can be read that months are matched with: the file of last month."""
+    try:
+        named = source.read(NAME, read_lists)
+    except ConfigError as error:
+        yield Point("lists", "wrong", str(error), "correct it; until then no month is matched")
+        return
+    label = parse_period("last month", now()).folder
+    for each in named:
+        file = each.file(source.folder, label)
+        if file.is_file() and os.access(file, os.R_OK):
+            yield Point("lists", "well", f"{each.name}: {file} can be read")
+        else:
+            mend = f"let the export be there before the close, or correct {NAME}"
+            yield Point("lists", "wrong", f"{each.name}: {file} cannot be read", mend)
 
 
 def files(source: SettingPlaces) -> Iterator[Point]:

@@ -32,8 +32,11 @@ _NEXT = {
     "overdue": "svc-analytics status says why each is not sealed",
     "attention": "svc-analytics status and svc-analytics check say more",
     "killed": "the log of the machine says why; this run does what that one left",
+    "open": "svc-analytics match says more, and takes a sentence beside a row: --known KEY",
+    "unmatched": "mend that: the next run matches it again, and the month is closed all the same",
     "missed": "see whether the machine was on, and whether its timer is; this run catches up",
 }
+OPEN = "open"  # the event of an open row of a match
 _PATIENCE = 60  # seconds for another run to tell what it has
 _FORMAT = 1
 LEAST_GAP = 36 * HOUR  # between two runs: a day was missed
@@ -46,7 +49,8 @@ class Notice:
     """One thing that a person is told, once by each notifier.
 
     `key` tells it from others, `event` is its kind: sealed, restated, attention, failed, away,
-    overdue, killed, missed or well. `period` is the folder's name of the one that it is of.
+    overdue, killed, missed, open, unmatched or well. `period` is the folder's name of the one that
+    it is of.
     """
 
     key: str
@@ -103,7 +107,7 @@ def states_of_close(result: CloseResult) -> list[Notice]:
         return []
     codes = {getattr(text, "code", "") for text in texts}
     key = ":".join(["attention", result.label, result.state, *sorted(codes)])
-    return [_state(key, "attention", result.describe(), result.label)]
+    return [state(key, "attention", result.describe(), result.label)]
 
 
 def states_of_extraction(done: ExtractionResult) -> list[Notice]:
@@ -115,7 +119,7 @@ def states_of_extraction(done: ExtractionResult) -> list[Notice]:
     at = f":{done.read_to}" * is_event  # the records of the next run are others
     lists = [f"short {name}" for name in done.short_lists]
     key = ":".join(["attention", "extract", *sorted([*done.not_extracted, *lists])]) + at
-    return [_state(key, "attention", done.findings)]
+    return [state(key, "attention", done.findings)]
 
 
 def failure(error: BaseException, period: str = "") -> Notice:
@@ -127,27 +131,27 @@ def failure(error: BaseException, period: str = "") -> Notice:
     codes = error.codes if isinstance(error, ApiError) else ()
     text = str(error) if isinstance(error, SvcError) else f"{name}: {error}"
     key = ":".join(["failed", *filter(None, [period]), name, *codes])
-    return _state(key, "failed", [text], period)
+    return state(key, "failed", [text], period)
 
 
 def away(since: int, error: BaseException | None) -> Notice:
     """Return the state of a command that can only try again later, for longer than a day."""
     line = f"since {format_instant(since)} every run ended with: try again later"
-    return _state("away", "away", [line, str(error)])
+    return state("away", "away", [line, str(error)])
 
 
 def killed(since: int) -> Notice:
     """Return the state of a command whose run came to no end."""
     began = format_instant(since)
     line = f"the run that began at {began} has no end: it was killed, or its machine stopped"
-    return _state("killed", "killed", [line])
+    return state("killed", "killed", [line])
 
 
 def missed(since: int, clock: int) -> Notice:
     """Return the state of a command that was not run for longer than is usual."""
     began = format_instant(since)
     line = f"nothing ran for {duration(clock - since)}, since {began}"
-    return _state(f"missed:{began}", "missed", [line])
+    return state(f"missed:{began}", "missed", [line])
 
 
 def overdue(lake: Lake, clock: int, zone: str, calendar: str) -> list[Notice]:
@@ -159,7 +163,7 @@ def overdue(lake: Lake, clock: int, zone: str, calendar: str) -> list[Notice]:
     if not months:
         return []
     line = f"over for more than {OVERDUE // DAY} days, and not sealed: {', '.join(months)}"
-    return [_state(f"overdue:{months[-1]}", "overdue", [line], months[-1])]
+    return [state(f"overdue:{months[-1]}", "overdue", [line], months[-1])]
 
 
 def months_unsealed(lake: Lake, clock: int, behind: int, zone: str, calendar: str) -> list[str]:
@@ -191,7 +195,19 @@ def well(
     return Notice("well", "well", "it is well again", tuple(lines))
 
 
-def _state(key: str, event: str, lines: Iterable[str], period: str = "") -> Notice:
+def bundled(states: Iterable[Notice]) -> Iterator[tuple[Notice, list[str]]]:
+    """Yield the notices of states with their keys: the open rows of a match are told in one."""
+    groups: dict[str, list[Notice]] = {}
+    for each in states:
+        groups.setdefault(each.subject if each.event == OPEN else each.key, []).append(each)
+    for same in groups.values():
+        *_, last = same[0].lines
+        lines = [line for each in same for line in each.lines[:-1]]
+        yield replace(same[0], lines=(*lines, last)), [each.key for each in same]
+
+
+def state(key: str, event: str, lines: Iterable[str], period: str = "") -> Notice:
+    """Return the state of a command that a person is told of: a subject, lines, and what to do."""
     texts = [line.strip() for line in lines]
     return Notice(key, event, texts[0], (*texts[1:], f"next: {_NEXT[event]}"), period)
 

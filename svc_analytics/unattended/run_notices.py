@@ -20,7 +20,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.render.folder import Output
 from svc_analytics.render.formats import DOCUMENTS, has_typst
 from svc_analytics.unattended.delivery import Attachment, call, mail_of, send_mail
-from svc_analytics.unattended.notices import Notice, NoticeLog, sealed_notice
+from svc_analytics.unattended.notices import Notice, NoticeLog, bundled, sealed_notice
 from svc_analytics.unattended.notifiers import Late, Notifier, TooMuch, Undelivered, Watching
 
 _MOST_OF_SLACK = 40_000  # letters of a text: the rest would be cut off
@@ -127,11 +127,8 @@ class RunNotices:
             if had and well and not current and self._deliver(notifier, well):
                 had = []
             heard = [key for key in had if key in current]
-            heard += [
-                key
-                for key, one in current.items()
-                if key not in had and self._deliver(notifier, one)
-            ]
+            for notice, keys in bundled(one for key, one in current.items() if key not in had):
+                heard += keys if self._deliver(notifier, notice) else []
             states[command] = heard or [_GONE] * bool(had)
             self.log.save()
         self.log.save()

@@ -26,7 +26,7 @@ _LONGEST = 80
 _PUBLIC = {  # settings that hold no secret; any other becomes a credential
     *("SVC_BASE_URL", "SVC_PATIENCE", "SVC_MEMORY", "SVC_ENGINE_DATA", "SVC_RATES"),
     *("SVC_CA_FILE", "SVC_METRICS_FILE", "SVC_CACHE_DIR", "SVC_STATE_DIR", "SVC_TSA_URL"),
-    *("SVC_LOG", "SVC_RATES_GAPS"),
+    *("SVC_LOG", "SVC_RATES_GAPS", "SVC_MATCH"),
 }
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_")  # variables that may hold the key of a bucket
 

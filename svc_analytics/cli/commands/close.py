@@ -6,6 +6,7 @@ from typing import Any, Unpack
 import click
 import pyarrow as pa
 
+from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.cli.runs import dry_run, plan_months, watched
@@ -15,6 +16,7 @@ from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.neighbours import require_sealable
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.config import Settings, read_settings
+from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import Request
@@ -28,6 +30,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.tables import differences_table, main_differences
+from svc_analytics.unattended.lists import NAME, ListMatches
 from svc_analytics.unattended.watch import Watch
 
 _SHOWN = ("name", "currency", "cause", "old_value", "new_value", "delta", "detail")
@@ -133,7 +136,19 @@ def close(
         else:
             results = [closing.close(lake, name, out=out, currency=currency_in, rates=rates, **job)]
             echo(results[0])
+        _match(lake, results, watch, job)
         _conclude(results, as_json=as_json)
+
+
+def _match(lake: Lakehouse, results: Sequence[CloseResult], watch: Watch, job: JobOptions) -> None:
+    """Match the lists of SVC_MATCH with what was closed; what becomes of it changes no close."""
+    source = here()
+    if not source.text(NAME):
+        return
+    at: PeriodOptions = {"zone": job["zone"], "calendar": job["calendar"]}
+    for line, states in ListMatches(lake, source, at).states(results):
+        watch.states += states
+        echo_note(line, "matched", "warning" if states else "info", rows=len(states))
 
 
 def _check_choice(
