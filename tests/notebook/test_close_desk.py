@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing import month_states
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoLake, Unavailable, install
@@ -506,7 +507,11 @@ def seen(html: str) -> str:
 
 def english(panel: Panel) -> Iterator[str]:
     """Yield the English words of everything that the desk shows; an id has digits in it."""
-    for widget in parts(panel.box):
+    yield from english_of(panel.box)
+
+
+def english_of(box: Any) -> Iterator[str]:
+    for widget in parts(box):
         names = ("description", "tooltip", "placeholder", "content")
         shown = [getattr(widget, name, "") for name in names]
         shown += [widget.value] if hasattr(widget, "placeholder") else []
@@ -680,3 +685,86 @@ def test_a_month_that_is_chosen_does_not_wait_for_others(panel, monkeypatch):
     over.set()
     assert "October 2026" in panel.figures.head.value
     assert states(panel)[OCTOBER] == "not closed"
+
+
+# ---------- Does it agree?
+
+
+def drop(panel: Panel, *rows: str, name: str = "orders.csv") -> None:
+    """Drop a list, which comes in two parts."""
+    text = "\n".join(["Order ID,Date,Status,Currency,Total", *rows]).encode()
+    for at, part in ((0, text[:9]), (9, text[9:])):
+        panel.match._receive({"name": name, "at": at, "size": len(text)}, [memoryview(part)])
+
+
+def open_rows(panel: Panel) -> list[list[str]]:
+    return [
+        [cell["text"] for cell in row["cells"]] for row in panel.match.table.content.get("rows", [])
+    ]
+
+
+def october_orders(panel: Panel) -> list[str]:
+    """A list that says what the payments of October say, and where they are chosen."""
+    panel.months.tiles[OCTOBER].click()
+    found = panel._desk.lake.sql("select * from payments where month = '2026-10'")
+    return [
+        f"{each.receipt_no},2026-10-05,paid,{each.currency},{each.amount.normalize():f}"
+        for each in found.itertuples()
+    ]
+
+
+def test_a_list_that_is_dropped_says_what_agrees_and_what_is_open(panel):
+    """Of three payments one is ordered with more, and an order was not paid; each is one row."""
+    rows = october_orders(panel)
+    drop(panel, *rows)
+    assert "Nothing is open: it agrees." in seen(panel.match.message.value)
+    assert "both agree" in seen(panel.match.summary.value) and open_rows(panel) == []
+    drop(panel, *rows[:-1], rows[-1] + "1", "A-7,2026-10-06,paid,usdt,48.25")
+    assert "2 rows are open" in seen(panel.match.message.value)
+    assert open_rows(panel)[0] == ["no payment for a paid order", "A-7", "48.25 usdt", "", ""]
+
+
+def test_a_row_opens_its_record_and_is_known_by_a_sentence(panel):
+    rows = october_orders(panel)
+    drop(panel, *rows[:-1], "A-7,2026-10-06,paid,usdt,48.25")
+    panel.match.record.click()  # of the first row, a payment without an order
+    assert rows[-1].split(",")[0] in panel.records.record.value
+    panel.match.table.press(1, 0)
+    assert panel.match.record.disabled  # nothing of ours is in it
+    panel.match.know.click()
+    assert "there is no reason" in seen(panel.match.message.value)
+    panel.match.reason.value, panel.match.name.value = "paid in cash", "Mina"
+    panel.match.know.click()
+    assert "1 row is open" in seen(panel.match.message.value) and panel.match.reason.value == ""
+    assert "paid in cash,Mina," in (panel._desk.lake.path / "matches.csv").read_text()
+    panel.match.save.click()
+    assert (panel._desk.lake.path / "matches/2026-10/orders/match.json").exists()
+
+
+def test_open_rows_are_read_a_page_at_a_time_and_go_with_their_month(panel):
+    rows = october_orders(panel)
+    drop(panel, *rows, *(f"A-{n},2026-10-06,paid,usdt,1" for n in range(45)))
+    assert "rows 1 to 20 of 45" in seen(panel.match.count.value) and panel.match.back.disabled
+    panel.match.table.turn(1)
+    panel.match.on.click()
+    assert "rows 41 to 45 of 45" in seen(panel.match.count.value) and panel.match.on.disabled
+    assert len(open_rows(panel)) == 5
+    panel.months.tiles["2026-09"].click()
+    assert open_rows(panel) == [] and panel.match.message.value == panel.match.summary.value == ""
+
+
+def test_a_list_that_cannot_be_read_is_one_line_and_another_kind_is_tried_at_once(panel):
+    october_orders(panel)
+    drop(panel, "A-7,2026-11-06,paid,usdt,1")
+    assert "has no row of 2026-10" in seen(panel.match.message.value)
+    panel.match.kind.value = "payouts"
+    assert "orders.csv" in seen(panel.match.message.value) and open_rows(panel) == []
+
+
+def test_the_box_is_in_persian(opened, served):
+    panel = in_persian(opened._months.lake, served)
+    rows = october_orders(panel)
+    drop(panel, *rows[:-1], "A-7,2026-10-06,paid,usdt,48.25")
+    assert "۲ سطر باز است" in seen(panel.match.message.value)
+    names = {each.title for each in PRESETS.values()} | {"usdt", "btc"}
+    assert {*english_of(panel.match.box)} <= {word for name in names for word in name.split()}

@@ -42,6 +42,7 @@ from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.matching.match import Match, match
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.notebook.desk.controls import Looks
 from svc_analytics.notebook.desk.records import MonthRecords
@@ -257,6 +258,12 @@ class DeskMonths:
     def books_file(self, books: Books, preset: Preset) -> Path:
         """Return where the entries of the month that is shown are written for a system."""
         return books_file(self.lake, books, preset)
+
+    def match(self, path: Path, kind: str, ledger: str | None) -> Match:
+        """Match the month that is shown with a list of somebody else's."""
+        with self._at_once():
+            at = PeriodOptions(zone=self.zone, calendar=self.calendar)
+            return match(self.lake, kind, path, month=self.tile.label, preset=ledger, **at)
 
     def month(self, label: str) -> Period:
         """Return the month of a label, in the desk's zone and calendar."""

@@ -22,6 +22,7 @@ from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.finding_box import FindingBox, summary_table
+from svc_analytics.notebook.desk.match_box import MatchBox
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.desk.records import StatementTable, Wanted, statement_tables
 from svc_analytics.notebook.errors import ipython_shell
@@ -196,6 +197,7 @@ class Panel:
         self.records = RecordBox(desk)
         self.figures = FigureBox(desk, self.records.drill)
         self.findings = FindingBox(desk, self.records.show_record, self.follow)
+        self.match = MatchBox(desk, self.records.show_record)
         self.handover = HandOver(desk)
         self.books = BooksBox(desk)
         self.closing = CloseBox(desk, self.handover, self.books, self.follow)
@@ -209,7 +211,7 @@ class Panel:
         self.records.leave = self.figures.table.focus
         row = controls.row(self.figures.box, self.records.box)
         row.add_class("svc-split")
-        parts = [part.box for part in (self.months, self.closing, self.findings)]
+        parts = [part.box for part in (self.months, self.closing, self.findings, self.match)]
         style = controls.html(controls.STYLE)
         self.box = controls.column(style, self.keeper, self.head, *parts, row)
         self.box.add_class("svc-desk")
@@ -224,7 +226,7 @@ class Panel:
             self.closing.show()
             self.months.show()
             return
-        for part in (self.closing, self.findings, self.handover, self.books):
+        for part in (self.closing, self.findings, self.match, self.handover, self.books):
             part.clear()  # what was said there was said of another month
         self.closing.note(
             Message("reading {MONTH}", month=translated(self._desk.month(label).title))
