@@ -77,13 +77,13 @@ class ListMatches:
         The months are those that this run sealed, the newest sealed one, and those of which rows
         were open.
         """
+        log = read_notice_log(self.lake.path).command("close")
+        before = [each for each in log.states if each.event == OPEN]
         try:
             lists = self.source.read(NAME, read_lists)
         except ConfigError as error:
-            yield str(error), [_failed(NAME, "", error)]
+            yield str(error), [_failed(NAME, "", error), *before]
             return
-        log = read_notice_log(self.lake.path).command("close")
-        before = [each for each in log.states if each.event == OPEN]
         for label in _months(results, before):
             for each in lists:
                 yield self._matched(each, label, before)
@@ -129,7 +129,7 @@ def _row(of: str, label: str, row: dict[str, Any]) -> Notice:
         if (amount := row[f"{side}_amount"]) is not None
     ]
     line = f"{row['code']}: {', '.join(sides)}"
-    digest = sha256(line.encode()).hexdigest()[:16]
+    digest = sha256(f"{line} {row['record_ids']}".encode()).hexdigest()[:16]
     return state(f"{OPEN}:{of}:{digest}", OPEN, [_subject(of), line], label)
 
 

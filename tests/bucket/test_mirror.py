@@ -11,7 +11,7 @@ from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
 from svc_analytics.files import write_json
 from svc_analytics.lake.typed_files import append_rows
-from svc_analytics.storage import merge_into
+from svc_analytics.storage import merge_into, replacing_files
 from tests.support.buckets import MemoryStore
 
 MONTH = "payments/2026-10.parquet"
@@ -211,3 +211,17 @@ def test_a_lease_that_cannot_be_read_stops_every_writer(machines):
     machines.store.put(".writer.json", b"{", None)
     with pytest.raises(StoreError, match=r"\.writer\.json cannot be read"):
         machines.open("ann").writing(0).__enter__()
+
+
+def test_a_match_that_is_saved_again_is_that_of_every_machine(machines):
+    """File by file: one that the new match lacks is gone, and what names the others came last."""
+    ann, bob = machines.open("ann"), machines.open("bob")
+    place = "matches/2026-10/orders"
+    for names in (["match.json", "rows.csv"], ["match.json", "rows.parquet"]):
+        with replacing_files(ann, ann.folder / place) as new:
+            for name in names:
+                (new / name).write_text(str(names))
+        bob.refresh()
+        assert [*machines.store.objects] == [f"{place}/{name}" for name in reversed(names)]
+        texts = {path.name: path.read_text() for path in (bob.folder / place).iterdir()}
+        assert texts == dict.fromkeys(names, str(names))

@@ -70,6 +70,15 @@ def test_a_match_of_orders_and_one_of_payouts_hold(desk, sealed, tmp_path):
     assert status(sealed, kind="payouts")[0] == "held"
 
 
+def test_a_match_of_a_month_of_another_zone_holds_by_its_own_bounds(desk, closer, tmp_path):
+    folder = closer.close(zone="Asia/Tehran").folder
+    path = tmp_path / "arrived.csv"
+    path.write_text(ARRIVED)
+    how = {"month": "2026-10", "zone": "Asia/Tehran"}
+    svc.match(desk.lake, "payouts", path, **how).save(formats=["parquet"])
+    assert status(folder, kind="payouts")[0] == "held"
+
+
 def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
     """An entry that the ledger lacks is ours all the same."""
     closer.serve(LEDGER)
@@ -91,7 +100,8 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
         (lambda at: (at / "summary.csv").unlink(), "summary.csv is missing"),
         (lambda at: (at / "note.txt").write_text("x"), "note.txt is not of it"),
         (lambda at: (at / "match.json").write_text("{}"), "match.json cannot be read"),
-        (lambda at: (at / "match.json").write_text("[]"), "match.json cannot be read"),
+        (lambda at: (at / "match.json").write_text("[" * 99999), "match.json cannot be read"),
+        (lambda at: again(at, "rows.csv", "100", "1e9999999"), "match.json cannot be read"),
         (lambda at: again(at, "rows.csv", "100", "99"), "rows.csv does not add up to what"),
         (lambda at: again(at, "summary.csv", "100", "99"), "summary.csv does not add up to what"),
         (lambda at: again(at, "rows.csv", "true", "false"), "rows.csv does not add up to what"),

@@ -72,7 +72,7 @@ def opened(path: Path) -> Any:
 
 def test_there_is_a_notebook_for_every_question():
     """By their numbers."""
-    assert [path.stem[:2] for path in PATHS] == [f"{number:02}" for number in range(10)]
+    assert [path.stem[:2] for path in PATHS] == [f"{number:02}" for number in range(11)]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])

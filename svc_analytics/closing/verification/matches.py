@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,10 @@ _OURS = {
         where kind = 'payout' and status = 'completed'
         and settled_at >= $start and settled_at < $end""",
 }
-_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, InvalidOperation)
+_UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, RecursionError),
+)
 Row = Mapping[str, str]
 Worth = tuple[str, Decimal, Decimal | None]  # a coin, an amount of it, and its price in USD
 Sums = dict[str, Decimal]
