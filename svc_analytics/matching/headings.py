@@ -68,7 +68,7 @@ class Headings:
     said: Mapping[str, Any]
 
     def values(self) -> dict[str, Any]:
-        """Return what the queries need to know, by name."""
+        """Give the queries the values that they name."""
         day = plain(" ".join(self.columns.get("day", ())))
         return {name: self.said.get(name) for name in _SAID} | {
             "slots": [*self.columns.get(KEY, ())],

@@ -1,4 +1,4 @@
-"""A list of somebody else's, as it lies in a file or a frame: its headings, and its rows as texts.
+"""A list of somebody else's, in a file or a frame: its headings, and its rows as texts.
 
 A list may be longer than the memory: its rows are read some thousand at a time.
 """

@@ -34,7 +34,7 @@ from svc_analytics.matching.list_file import read_list
 from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount, parse_amount
-from svc_analytics.periods import parse_period
+from svc_analytics.periods import Period, parse_period
 from svc_analytics.schema import MONEY
 from svc_analytics.storage import replacing_files
 
@@ -335,20 +335,14 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
         asked, entries = entry_tables(lake, asked, options["month"], at, options["preset"])
         tables["entry_lines"] = entries
     answer = match_tables(lake, asked, theirs, headings, tables)
-    sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
-    seal = seals.read_manifest(sealed[-1])["seal"] if sealed else None
     columns = {role: each for role, each in headings.columns.items() if each}
-    return Match(
-        asked,
-        answer.rows,
-        answer.sums,
-        lake,
-        seal,
-        theirs.name,
-        theirs.digest,
-        columns,
-        answer.notes,
-    )
+    name, digest, seal = theirs.name, theirs.digest, _seal(lake, period)
+    return Match(asked, answer.rows, answer.sums, lake, seal, name, digest, columns, answer.notes)
+
+
+def _seal(lake: Lake, period: Period) -> str | None:
+    sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
+    return str(seals.read_manifest(sealed[-1])["seal"]) if sealed else None
 
 
 def _tolerance(text: str) -> Decimal:

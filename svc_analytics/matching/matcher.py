@@ -34,6 +34,7 @@ _THEIRS = {ORDERS: ONE, PAYOUTS: MANY, BOOKS: MANY}
 _REST = {ORDERS: "no_order", PAYOUTS: "not_sent", BOOKS: "entry_foreign"}  # of the many alone
 _STREAMS = {ORDERS: ("payments", "payout_records"), PAYOUTS: ("payout_records",)}
 _SOURCES = {ORDERS: "payments payout_records stg_spans", PAYOUTS: "payout_records stg_spans"}
+_MOST_MEMORY = "640 MiB"  # of the queries: a million of each side fit half of it
 _BEHIND_PAIRS = ("due", "verdicts")
 _ANSWERS = ("list", "unclear", "span", "matched", "sums", "broken")
 
@@ -84,7 +85,8 @@ def match_tables(
     sources = models_used_by(_SOURCES.get(asked.kind, "stg_spans"))
 
     def work() -> Matched:
-        with open_warehouse(lake, sources) as warehouse:  # here, whatever engine the lake names
+        # Here, whatever engine the lake names.
+        with open_warehouse(lake, sources, most_memory=_MOST_MEMORY) as warehouse:
             notes = tuple(_unread(warehouse, asked))
             Matcher(warehouse, asked, theirs, headings, tables).match()
             rows = warehouse.query("from matched", is_long=True)

@@ -65,6 +65,7 @@ def open_counted(
         with engine.open_views([lake], names, period=period) as warehouse:
             yield warehouse
     else:
-        how = {"period": period, "wider": wider}
-        with open_warehouse(lake, names, **how, as_written=as_written) as warehouse:
+        with open_warehouse(
+            lake, names, period=period, wider=wider, as_written=as_written
+        ) as warehouse:
             yield warehouse

@@ -28,6 +28,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.connection import (
     CONFIG,
+    MOST_MEMORY,
     bound_memory,
     error_line,
     give_back_memory,
@@ -198,6 +199,7 @@ def open_warehouse(
     as_written: bool = False,
     period: Span | None = None,
     wider: Span | None = None,
+    most_memory: str = MOST_MEMORY,
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
@@ -216,7 +218,7 @@ def open_warehouse(
         try:
             if not is_small:
                 give_back_memory(connection)
-            bound_memory(connection, sources.rows)
+            bound_memory(connection, sources.rows, most_memory)
             lock_down(connection, sources.folder, as_written=as_written and is_small)
             yield Warehouse(connection, lake, sources, is_small=is_small)
         finally:

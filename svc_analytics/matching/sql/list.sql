@@ -39,10 +39,7 @@ units as (
         * exclude (written, before, behind),
         regexp_replace(written, '\s', '''', 'g') as number,
         list_distinct(list_filter([lower(before), lower(behind)], lambda each: each <> '')) as units,
-        concat(opened, sign, inner_sign) in ('-', '(') and opened || closed in ('', '()')
-            as is_negative,
-        concat(opened, sign, inner_sign) in ('', '+', '-', '(') and opened || closed in ('', '()')
-            as is_signed_once
+        concat(opened, sign, inner_sign, closed) as signs
     from parts
 )
 
@@ -82,10 +79,10 @@ western as (
 select
     row, line, role, units[1] as unit,
     if(
-        is_signed_once and is_clear and length(places) <= 18
+        signs in ('', '+', '-', '()') and is_clear and length(places) <= 18
         and regexp_full_match(written, '(\d+|\d{1,3}([,'']\d{3})+)?(\.\d+)?'),
         try_cast(
-            if(is_negative, '-', '') || replace(replace(written, ',', ''), '''', '')
+            if(signs in ('-', '()'), '-', '') || replace(replace(written, ',', ''), '''', '')
             as decimal(38, 18)
         ),
         null

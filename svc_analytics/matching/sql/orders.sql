@@ -5,12 +5,14 @@ with dated as (
 )
 
 select
-    unit as id, any_value(name) as name, string_agg(line::varchar, ', ' order by line) as lines,
-    min(line) as line, count(amount) as parts, any_value(coin) as coin,
+    unit as id, any_value(name) as name,
+    if(count(*) = 1, min(line)::varchar, string_agg(line::varchar, ', ' order by line)) as lines,
+    count(amount) as parts, any_value(coin) as coin,
     coalesce(sum(amount), 0)::decimal(38, 18) as amount, sum(refunded) as refunded,
     null::decimal(38, 18) as usd, coalesce(min(paid_on), min(day)) as day,
     coalesce(min(paid_on), min(day), $first) between $first and $behind - 1 as in_month,
-    any_value(status) as status
+    any_value(status) as status,
+    any_value(status) in ('paid', 'refunded', 'refunded_in_part') as is_paid
 from dated
 group by unit
 ;
@@ -21,7 +23,7 @@ join list using (row)
 where place < 100
 ;
 -- one_worths: what may be known by its amount: an order that was paid.
-select id, coin, amount, day, in_month from one where status in ('paid', 'refunded', 'refunded_in_part')
+select id, coin, amount, day, in_month from one where is_paid
 ;
 -- many: a payment, with what was returned of it.
 with returned as (
@@ -36,7 +38,7 @@ select
     p.currency as coin, p.amount, p.usd_value as usd,
     (p.paid_at at time zone $zone)::date as day,
     p.paid_at >= $start and p.paid_at < $end as in_month,
-    p.charged_amount as charged, coalesce(r.amount, 0) as returned
+    0 as fee, p.charged_amount as charged, coalesce(r.amount, 0) as returned
 from payments as p
 left join returned as r using (payment_id)
 where p.status = 'completed'
@@ -64,39 +66,24 @@ where metadata is not null
 -- many_worths: what a payment is worth, in its coin and in US dollars.
 select id, coin, amount, day, in_month from many
 union all
-select id, 'usd', usd, day, in_month from many where usd is not null and coin <> 'usd'
+select id, 'usd', usd, day, in_month from many where coin <> 'usd'
 ;
 -- due: what a side has to show: orders that were paid, or that a payment was made for.
 select id
 from one
 where in_month and (
-    status in ('paid', 'refunded', 'refunded_in_part') and amount > 0
+    is_paid and amount > 0
     or status <> 'unpaid' and id in (select one_id from placed)
 )
 ;
 -- verdicts: how each order agrees or differs.
-with facts as (
-    select
-        o.id, count(m.id) as payments, count(m.id) filter (where m.in_month) as inside,
-        count(m.id) filter (where w.amount is null) as strange,
-        count(m.id) filter (where abs(w.amount - o.amount) <= $within) as whole,
-        sum(w.amount) - any_value(o.amount) as over,
-        sum(m.charged) as charged, sum(m.returned) as returned
-    from one as o
-    left join placed as p on p.one_id = o.id
-    left join many as m on m.id = p.id
-    left join many_worths as w on w.id = m.id and w.coin = o.coin
-    group by o.id
-),
-
-coded as (
+with coded as (
     select
         *,
         case
             when candidates is not null and (in_month or inside > 0) then 'ambiguous'
-            when payments = 0 and in_month and amount > 0 and status in ('paid', 'refunded', 'refunded_in_part')
-                then 'no_payment'
-            when payments = 0 or inside = 0 and (status = 'unpaid' or not in_month) then null
+            when seen = 0 and in_month and amount > 0 and is_paid then 'no_payment'
+            when seen = 0 or inside = 0 and (status = 'unpaid' or not in_month) then null
             when status = 'unpaid' then 'no_order'
             when inside = 0 or not in_month then 'other_period'
             when status in ('cancelled', 'expired') and returned < charged
@@ -108,7 +95,7 @@ coded as (
             when returned = charged or status = 'refunded' and returned = 0 then 'refunded'
             when abs(over) > $within then if(over < 0, 'short', 'over')
             when returned > 0 or status = 'refunded_in_part' then 'refunded_in_part'
-            when inside < payments then 'other_period'
+            when inside < seen then 'other_period'
             when over <> 0 then 'within'
             else 'agreed'
         end as code

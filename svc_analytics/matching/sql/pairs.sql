@@ -92,3 +92,22 @@ from pairs
 join named using (many_id)
 where one_id in (select one_id from pairs where is_ambiguous)
 group by one_id
+;
+-- facts: how many of the many each one has, and what they come to, in its coin.
+with worths as (
+    select
+        o.id as one_id, o.amount as wanted, m.*,
+        case when m.coin = o.coin then m.amount when o.coin = 'usd' then m.usd end as worth
+    from one as o
+    left join placed as p on p.one_id = o.id
+    left join many as m on m.id = p.id
+)
+
+select
+    one_id as id, count(id) as seen, count(*) filter (where in_month) as inside,
+    count(id) filter (where worth is null) as strange,
+    count(*) filter (where abs(worth - wanted) <= $within or worth + fee = wanted) as whole,
+    sum(worth) - any_value(wanted) as over, sum(fee) as kept_back,
+    sum(charged) as charged, sum(returned) as returned, min(id) as first_id
+from worths
+group by one_id

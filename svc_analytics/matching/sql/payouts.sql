@@ -33,7 +33,8 @@ select id, coin, amount - fee, day, in_month from one where fee > 0
 -- many: what arrived, by their list; what left, where it has the key of a payout: it went back.
 select
     id, name, line::varchar as lines, coin, amount, coalesce(fee, 0) as fee,
-    if(coin = 'usd', amount, null) as usd, day, day >= $first and day < $behind as in_month
+    if(coin = 'usd', amount, null) as usd, day, day >= $first and day < $behind as in_month,
+    null::decimal(38, 18) as charged, null::decimal(38, 18) as returned
 from list
 where
     status = 'paid'
@@ -54,27 +55,13 @@ select id, coin, amount + fee, day, in_month from many where fee > 0
 select id from one where in_month
 ;
 -- verdicts: how each payout agrees or differs.
-with facts as (
-    select
-        o.id, count(m.id) as arrivals, count(m.id) filter (where m.in_month) as inside,
-        count(m.id) filter (where m.coin <> o.coin) as strange,
-        count(m.id) filter (
-            where abs(m.amount - o.amount) <= $within or m.amount + m.fee = o.amount
-        ) as whole,
-        sum(m.amount) - any_value(o.amount) as over, sum(m.fee) as kept_back
-    from one as o
-    left join placed as p on p.one_id = o.id
-    left join many as m on m.id = p.id
-    group by o.id
-)
-
 select
     id,
     case
         when candidates is not null and (in_month or inside > 0) then 'ambiguous'
         when not in_month and inside = 0 then null
-        when arrivals = 0 then 'not_arrived'
-        when inside = 0 or not in_month or inside < arrivals and over = 0 then 'other_period'
+        when seen = 0 then 'not_arrived'
+        when inside = 0 or not in_month or inside < seen and over = 0 then 'other_period'
         when strange > 0 then 'other_amount'
         when over = 0 then 'agreed'
         when whole > 1 then 'arrived_twice'

@@ -29,7 +29,16 @@ select
 from sides
 group by unit, side, coin
 ;
--- matched: a row for each thing, or for each of its coins, theirs beside ours.
+-- several: what is written of things that have more than one of the many.
+select
+    one_id as unit, string_agg(name, ', ' order by name) as names,
+    string_agg(id, ', ' order by name, id) as ids, string_agg(lines, ', ' order by lines) as lines
+from placed
+join many using (id)
+where one_id in (select id from facts where seen > 1)
+group by one_id
+;
+-- shown: a row for each thing, or for each of its coins, theirs beside ours.
 with both_sides as (
     select
         unit, place,
@@ -42,43 +51,33 @@ with both_sides as (
         max(day) filter (where side = $ours) as ours_day
     from summed
     group by unit, place
-),
-
-of_one as (
-    select
-        one_id, string_agg(name, ', ' order by name) as names,
-        string_agg(id, ', ' order by name, id) as ids,
-        string_agg(lines, ', ' order by lines) as lines, min(by_what) as by_what
-    from placed
-    join many using (id)
-    group by one_id
-),
-
-named as (
-    select
-        u.code,
-        if($theirs = 'one', o.name, coalesce(of_one.names, m.name)) as theirs_key,
-        if($theirs = 'one', coalesce(of_one.names, m.name), o.name) as ours_key,
-        if($theirs = 'one', coalesce(of_one.ids, m.id), o.id) as record_ids,
-        b.* exclude (unit, place),
-        coalesce(o.lines, of_one.lines, m.lines) as lines,
-        if(u.code = 'ambiguous', d.candidates, null) as candidates,
-        of_one.by_what, u.is_open, u.unit, coalesce(b.place, 1) as place
-    from units as u
-    left join both_sides as b using (unit)
-    left join one as o on o.id = u.unit
-    left join many as m on m.id = u.unit and o.id is null
-    left join of_one on of_one.one_id = u.unit
-    left join doubtful as d on d.id = u.unit
 )
 
 select
-    n.* exclude (unit, place, is_open), is_open and t.said is null and o.said is null as is_open,
+    u.code, if($theirs = 'one', o.name, coalesce(s.names, m.name)) as theirs_key,
+    if($theirs = 'one', coalesce(s.names, m.name), o.name) as ours_key,
+    if($theirs = 'one', coalesce(s.ids, m.id), o.id) as record_ids,
+    b.* exclude (unit, place),
+    coalesce(o.lines, s.lines, m.lines) as lines,
+    if(u.code = 'ambiguous', d.candidates, null) as candidates,
+    p.by_what, u.is_open, u.unit, coalesce(b.place, 1) as place
+from units as u
+left join both_sides as b using (unit)
+left join one as o on o.id = u.unit
+left join facts as f on f.id = u.unit
+left join many as m on m.id = if(o.id is null, u.unit, f.first_id)
+left join placed as p on p.id = f.first_id
+left join several as s using (unit)
+left join doubtful as d on d.id = u.unit
+;
+-- matched: the same in order, with what a person said: what is known is not open.
+select
+    s.* exclude (unit, place, is_open), is_open and t.said is null and o.said is null as is_open,
     place = 1 as is_first, if(is_open, coalesce(t.said, o.said), null) as known
-from named as n
-left join known as t on t.code = n.code and t.key = theirs_key
-left join known as o on o.code = n.code and o.key = ours_key
-order by n.code, theirs_key nulls last, ours_key nulls last, unit, place
+from shown as s
+left join known as t on t.code = s.code and t.key = theirs_key
+left join known as o on o.code = s.code and o.key = ours_key
+order by s.code, theirs_key nulls last, ours_key nulls last, unit, place
 ;
 -- sums: how often each thing is said, and what it comes to on either side, by coin.
 with counts as (
