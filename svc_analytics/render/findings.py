@@ -116,10 +116,18 @@ class RuleFindings:
     def is_open(self) -> bool:
         """Whether its rows are shown unasked: they hold up a close, or are of money not counted.
 
-        So are rows of no record, such as a line that a person typed: they are few.
+        So are those that a person accepted, and rows of no record, such as a line that a person
+        typed, where they are few.
         """
         is_left_out = self.rule in LEFT_OUT  # by now, if it holds nothing up
-        return is_left_out or bool(self.open_blocks) or not any(r["record_id"] for r in self.rows)
+        is_accepted = self.is_accepted and len(self.rows) <= MOST
+        is_typed = not any(row["record_id"] for row in self.rows)
+        return is_left_out or is_accepted or is_typed or bool(self.open_blocks)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether a person accepted each of its rows."""
+        return all(row["severity"] == "accepted" for row in self.rows)
 
     @property
     def text(self) -> Message:
@@ -139,12 +147,12 @@ class RuleFindings:
     @property
     def holds_up(self) -> Message | Label:
         """What cannot be done before somebody mends or accepts it."""
-        blocks, accepted = self.open_blocks, sum(row["severity"] == "accepted" for row in self.rows)
+        blocks = self.open_blocks
         months = sorted({row["month"] for row in blocks if row["month"]})
         if not blocks:
-            left_out = accepted and self.rule in LEFT_OUT
+            left_out = self.is_accepted and self.rule in LEFT_OUT
             text = "nothing: accepted, and not counted" if left_out else "nothing: accepted"
-            return Message(text if accepted == len(self.rows) else "nothing")
+            return Message(text if self.is_accepted else "nothing")
         return (
             Message("the close of {MONTHS}", months=messages.translated(_span(months)))
             if months
@@ -199,7 +207,8 @@ _AS_READ = {
     "finding.fee_of_day": "found.fee_of_day",
     "finding.fee_of_payments": "found.fee_of_payments",
     "finding.fee_bearer": "found.fee_bearer",
-    "finding.receipt": "found.receipt",
+    "finding.receipt": "found.receipt",  # of older files
+    "finding.receipt_of": "found.receipt_of",
 }
 _PADDED = re.compile(r"-?[0-9]+\.[0-9]*0")
 _SCALES = (8, 18)  # the digits that columns of rates and of amounts have behind the point

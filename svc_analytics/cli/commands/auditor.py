@@ -11,6 +11,7 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.commands.close import differences_text
 from svc_analytics.cli.console import echo_note
+from svc_analytics.closing import seals
 from svc_analytics.closing.handover.evidence import (
     LineProof,
     newest_sealed_folder,
@@ -25,7 +26,6 @@ from svc_analytics.closing.handover.sign import (
     sign_all,
     sign_folder,
 )
-from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -121,7 +121,7 @@ def sign(
     if month is None:
         done = sign_all(shared_options.open_lake(data_dir), key=key, reason=reason)
     elif ((folder := statement_folder(month)) / MANIFEST).is_file():
-        lake = lake_around(folder.absolute()) or shared_options.open_lake(data_dir)
+        lake = seals.lake_around(folder.absolute()) or shared_options.open_lake(data_dir)
         done = _alone(sign_folder(folder, key, lake, reason))
     else:
         lake = shared_options.open_lake(data_dir)
@@ -218,7 +218,7 @@ def _sealed(month: str, at: PeriodOptions, data_dir: str | None) -> tuple[Lake, 
     """Return the lake and the sealed folder of a month, or of a folder."""
     folder = statement_folder(month)
     if (folder / MANIFEST).is_file():
-        around = None if data_dir else lake_around(folder.absolute())
+        around = None if data_dir else seals.lake_around(folder.absolute())
         return around or Lake(read_data_dir(data_dir)), folder
     lake = shared_options.open_lake(data_dir)
     return lake, newest_sealed_folder(lake, month, at["zone"], at["calendar"])
@@ -291,7 +291,10 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     if checked.holds:
         text = f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
         return "\n".join([text, *notes])
-    if checked.broken or (checked.seal and (checked.reasons or checked.table.num_rows)):
+    if (newest := _newest(checked)) != checked.folder and not checked.broken:
+        text = "is as it was sealed, and a later version replaced it: verify"
+        lines = [f"{checked.folder} {text} {newest}"]
+    elif checked.broken or (checked.seal and (checked.reasons or checked.table.num_rows)):
         lines = [f"{checked.folder} does not hold"]
     elif checked.seal is None:
         lines = [f"{checked.folder} was never sealed"]
@@ -308,6 +311,14 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
         lines += ["  the lake now gives other figures or records:", ""]
         lines.append(differences_text(checked.table, is_wide))
     return "\n".join(lines)
+
+
+def _newest(checked: verify.SealVerification) -> Path:
+    """Return the folder of the newest version that lies beside a sealed one."""
+    if checked.seal is None or not checked.folder.is_dir():
+        return checked.folder
+    first = seals.first_folder(checked.folder, seals.read_manifest(checked.folder))
+    return [checked.folder, *seals.versions(first)][-1]
 
 
 def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:

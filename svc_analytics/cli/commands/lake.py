@@ -92,14 +92,15 @@ def _text(findings: pa.Table, has_all: bool) -> list[str]:
 def _opened(rule: RuleFindings, has_all: bool) -> Iterator[str]:
     """Yield a rule with its rows, each whole: what it is of, and what is wrong with it."""
     held_up = f". Held up: {rule.holds_up}" if rule.open_blocks else ""
-    yield wrapped(f"{rule.text}{held_up}")
+    accepted = ". Accepted" if rule.is_accepted else ""
+    yield wrapped(f"{rule.text}{held_up}{accepted}")
     rows = rule.rows if has_all else rule.open_blocks or [*rule.rows]
     for row in rows if has_all else rows[:_OPEN]:
         named = (row["month"], row["currency"], row["record_id"])
         yield wrapped("  ".join([*filter(None, named), single_line(row["detail"])]), "  ")
     if not has_all and len(rows) > _OPEN:
         yield wrapped(f"… and {len(rows) - _OPEN:,} more: --all lists them", "  ")
-    if (rule.open_blocks or has_all) and rows[0]["content"]:
+    if (rule.open_blocks or has_all) and rows[0]["content"] and not rule.is_accepted:
         yield wrapped(f"accept one: svc-analytics accept {rule.rule} RECORD --reason TEXT", "  ")
     yield ""
 

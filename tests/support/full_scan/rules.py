@@ -237,7 +237,9 @@ def receipt_proves_its_payment(view: View) -> Iterator[Found]:
     for row in view.books.payments:
         checked = view.books.verdicts.get((row["id"], row["extracted_at"]))
         if checked and checked["verdict"] in ("facts_mismatch", "bad_signature", "malformed"):
-            yield _payment(row, f"{checked['verdict']}: {checked['reason']}")
+            order = f", {row['reference_id']}" if row["reference_id"] is not None else ""
+            named = f"receipt {row['receipt_no'] or '-'}{order}"
+            yield _payment(row, f"{named}: {checked['verdict']}: {checked['reason']}")
 
 
 def record_could_be_held(view: View) -> Iterator[Found]:
