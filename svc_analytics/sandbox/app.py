@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 import msgspec
-from fastapi import FastAPI, Request
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -155,19 +156,16 @@ def _ids(segments: list[str], scope: Scope) -> dict[str, str] | None:
     return ids if is_same and all(ids.values()) else None
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service) -> Starlette:
     """Create the web app of a service; every error has the contract's envelope."""
     endpoints = {(one.method, PREFIX + one.path): _endpoint(service, one) for one in ROUTES}
     endpoints["GET", "/openapi.json"] = _description(service)
-    # The framework's own description and redirects are not in the contract.
-    app = FastAPI(
-        openapi_url=None,
-        redirect_slashes=False,
+    app = Starlette(
+        routes=path_routes(endpoints),
+        middleware=[Middleware(FaultInjection, service=service), Middleware(BodyLimit)],
         exception_handlers=error_handlers(service),
-        routes=[*path_routes(endpoints)],
     )
-    app.add_middleware(BodyLimit)
-    app.add_middleware(FaultInjection, service=service)
+    app.router.redirect_slashes = False  # a redirect is not in the contract
     return app
 
 
