@@ -79,6 +79,7 @@ def run_demo(
     play = partial(_play, months=months, payments=payments, seed=seed, note=note, on_page=on_page)
     finish_filling(lake)
     closed = play(lake) if lake.exists else _fill(lake, play)
+    write_views(lake)
     folder = (lake.path / STATEMENTS / closed.folder.name).absolute()
     # What the close found holds where its lake lies now: no byte of it is another.
     moved, contents = replace(closed, folder=folder), {closed.label: LakeContents.read(lake)}
@@ -110,11 +111,13 @@ def _play(
         with serve(sandbox.Service(store, clock)) as running:
             note(f"the sandbox answers at {running.base_url}; extracting over HTTP")
             settings = read_settings(lake.path, environ=running.environment, folder=Path("/"))
-            update.extract(lake, settings, on_page=on_page)
+            # No views are written here: the lake may move, and they name its folder.
+            read = partial(update.read_again, lake, settings)
+            read(on_page=on_page)
             done = verify_lake(lake, settings)
             note(f"verified {counted(done.checked + done.unchanged, 'receipt')} offline")
             note(f"closing {month}")
-            return close(lake, month, settings=settings, grace_hours=0)
+            return close(lake, month, settings=settings, read=read, grace_hours=0)
 
 
 def _fill(lake: Lakehouse, play: Callable[[Lakehouse], CloseResult]) -> CloseResult:
@@ -130,7 +133,6 @@ def _fill(lake: Lakehouse, play: Callable[[Lakehouse], CloseResult]) -> CloseRes
         shutil.rmtree(temporary, ignore_errors=True)  # what a killed run left
         try:
             closed = play(Lakehouse(temporary))
-            (temporary / "analytics.duckdb").unlink(missing_ok=True)  # it names its folder
             temporary.replace(lake.path / FILLED)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
