@@ -68,12 +68,11 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
 @cache
 def program_digest() -> str:
     """Return one hash over the program's own files: what has the same one writes the same files."""
-    package = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            name = path.relative_to(package).as_posix()
-            digest.update(f"{name} {hash_file(path)}\n".encode())
+    package, digest = str(Path(__file__).parent), hashlib.sha256()
+    places = (f"{folder}{os.sep}{name}" for folder, _, names in os.walk(package) for name in names)
+    for place in sorted(each for each in places if not each.endswith(".pyc")):
+        name = place.removeprefix(package).replace(os.sep, "/")
+        digest.update(f"{name} {hashlib.sha256(Path(place).read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
