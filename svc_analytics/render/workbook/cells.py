@@ -8,7 +8,7 @@ it. Texts are always strings: none becomes a formula, a link or a number.
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from svc_analytics.formatting.cells import (
@@ -216,7 +216,7 @@ class CellWriter:
             self.forms[key] = self.look(num_format=in_digits(worded, self.language), **look)
         return self.forms[key]
 
-    @property
+    @cached_property  # it is asked for with each date
     def start(self) -> str:
         """The side that a line of the sheet begins at."""
         return "right" if self.language.direction == "rtl" else "left"

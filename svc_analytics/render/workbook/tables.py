@@ -34,6 +34,7 @@ from svc_analytics.render.workbook.cells import (
     RICH,
     UNREADABLE,
     CellWriter,
+    fifteen_digits,
     format_of,
     lines_in,
     shown_places,
@@ -335,20 +336,19 @@ class _Numbers:
         self._coins, self._units = (
             texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
         )
-        self._forms: dict[tuple[str, str], tuple[str, int]] = {}
+        self._looks: dict[tuple[str, str], Any] = {}
 
     def write(self, index: int, row: int, place: int) -> None:
-        value = self._values[index]
-        if value is None:
-            return
-        form = format_of(*self._form(self._coins[index], self._units[index]))
-        self._part.pen.number(self._part.sheet, row, place, value, form)
+        if (value := self._values[index]) is not None:
+            look = self._look(self._coins[index], self._units[index])
+            self._part.sheet.write_number(row, place, fifteen_digits(value), look)
 
-    def _form(self, coin: str, unit: str) -> tuple[str, int]:
-        """Return the kind of the numbers of a coin and unit, and how many places they show."""
-        if (coin, unit) not in self._forms:
-            self._forms[coin, unit] = self._part.shown(self._column, coin, unit)
-        return self._forms[coin, unit]
+    def _look(self, coin: str, unit: str) -> Any:
+        """Return the look of the numbers of a coin and unit."""
+        if (coin, unit) not in self._looks:
+            form = format_of(*self._part.shown(self._column, coin, unit))
+            self._looks[coin, unit] = self._part.pen.number_look(form)
+        return self._looks[coin, unit]
 
 
 class _Others:
@@ -365,8 +365,9 @@ class _Others:
         if isinstance(value, bool):
             sheet.write_boolean(row, place, value)
         elif isinstance(value, date):
-            mark = f'" {pen.language.text(RUNNING)}"'
-            form = f"{DAY_FORMAT}{mark}" if self._is_running(value) else DAY_FORMAT
+            form = DAY_FORMAT
+            if self._is_running(value):
+                form += f'" {pen.language.text(RUNNING)}"'
             pen.instant(sheet, row, place, value, form)
         elif isinstance(value, (list, dict)):
             text = json.dumps(value, ensure_ascii=False, default=value_text)
