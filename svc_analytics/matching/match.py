@@ -51,7 +51,7 @@ MEANINGS = (
     *("match.entry_missing", "match.entry_doubled", "match.entry_edited", "match.entry_foreign"),
     "match.other_account",
 )
-_ORDER = {code.partition(".")[2]: place for place, code in enumerate(MEANINGS)}
+_MEANING = {code.partition(".")[2]: code for code in MEANINGS}
 _SIDES = ("theirs", "ours")
 _OURS = (
     {"charged_amount", "net_amount"},
@@ -61,10 +61,14 @@ _OURS = (
     {"name", "value", "unit", "note"},
     {"theirs_key", "ours_key"},
 )
-_SUMMARY = pa.schema(
+SUMMARY = pa.schema(
     [(name, pa.string()) for name in ("code", "meaning")]
     + [("count", pa.int64()), ("currency", pa.string())]
     + [(name, MONEY) for name in ("theirs", "ours", "difference", "ours_usd")]
+)
+_SHOWN = (
+    *("code", "theirs_key", "ours_key", "theirs_amount", "theirs_currency"),
+    *("ours_amount", "ours_currency", "lines"),
 )
 Sums = dict[str, Decimal]
 
@@ -115,7 +119,7 @@ class Match(Displayable):
     @cached_property
     def _sums(self) -> list[dict[str, Any]]:
         """The sums by code, in the order of their meanings, and by coin."""
-        return sorted(self.sums.to_pylist(), key=lambda row: _ORDER[row["code"]])
+        return sorted(self.sums.to_pylist(), key=lambda row: [*_MEANING].index(row["code"]))
 
     @cached_property
     def by(self) -> dict[str, dict[str, Any]]:
@@ -142,10 +146,10 @@ class Match(Displayable):
         for row in self._sums:
             theirs, ours = (row[side] or Decimal(0) for side in _SIDES)
             is_more = bool(rows) and rows[-1]["code"] == row["code"]
-            said = {"meaning": str(Message(f"match.{row['code']}")), "currency": row["coin"]}
+            said = {"meaning": str(Message(_MEANING[row["code"]])), "currency": row["coin"]}
             said |= {"theirs": theirs, "ours": ours, "difference": EXACT.subtract(theirs, ours)}
             rows.append(row | said | {"count": None if is_more else row["count"]})
-        return pa.Table.from_pylist(rows, _SUMMARY)
+        return pa.Table.from_pylist(rows, SUMMARY)
 
     @property
     def digest(self) -> str:
@@ -258,10 +262,8 @@ class Match(Displayable):
         summary = self._summary.drop_columns(["code"])
         tables = [display_table(summary, "by what it is", why="counted above")]
         if self._open.num_rows:
-            shown = ["code", "theirs_key", "ours_key", "theirs_amount", "theirs_currency"]
-            shown += ["ours_amount", "ours_currency", "lines"]
             title_of = counted(self.open_count, "open row")
-            tables.append(display_table(self._open.select(shown), title_of, why="none"))
+            tables.append(display_table(self._open, title_of, why="none", only=_SHOWN))
         return Display(title, [*lines, *self.notes], tables)
 
     def __repr__(self) -> str:

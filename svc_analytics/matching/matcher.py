@@ -22,6 +22,7 @@ from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS, Headings
 from svc_analytics.matching.list_file import ListFile
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.periods.calendars import JALALI, find_calendar
 from svc_analytics.warehouse.counting import of_one_snapshot
@@ -104,8 +105,8 @@ def _unread(warehouse: Warehouse, asked: Asked) -> Iterator[str]:
         if missing == ((period.start, period.end),) and not place:
             raise ConfigError(f"{stream} of {label} were not read: run svc-analytics extract")
         if missing:
-            what = "what was refunded is not known" if place else "what seems to lack may be there"
-            yield f"{stream} of {label} were not read whole: {what}"
+            code = "match.refunds_unread" if place else "match.ours_unread"
+            yield Message(code, stream=stream, month=label)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ from svc_analytics.closing.diff import NO_DIFFERENCES
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, is_number, other_languages, read_catalogue
+from svc_analytics.matching.headings import KINDS
+from svc_analytics.matching.match import SUMMARY
 from svc_analytics.messages import PLACE, Message, english_templates, translated
 from svc_analytics.periods import CALENDARS, month
 from svc_analytics.records import raw_json, record_parser
@@ -74,6 +76,12 @@ COMPOSED = {
     *("running day", "Payments read, by day", "Payout records read, by day"),
 }
 
+MATCHED = (
+    *("theirs_key", "ours_key", "record_ids", "theirs_currency", "theirs_amount", "theirs_day"),
+    *("ours_currency", "ours_amount", "ours_day", "lines", "candidates", "by_what", "is_open"),
+    *("is_first", "known"),
+)
+
 
 def columns() -> Iterator[tuple[str, str]]:
     """Yield every column of a statement's tables."""
@@ -109,6 +117,8 @@ def displayed() -> Iterator[str]:
     for view in ("payments", "payout_records", "refunds", "receipt_status", "ledger_entries"):
         yield from map(label_of, next(m for m in read_models() if m.name == view).columns)
     yield from map(label_of, FACTS)
+    yield from map(label, (*SUMMARY.names, *MATCHED))
+    yield from ("{count} open row", "{count} open rows", *map(str.capitalize, KINDS))
     causes = ("changed", "earlier_month", "late", "reclassified")  # in the order of a cell
     yield from (", ".join(some) for n in (1, 2, 3, 4) for some in combinations(causes, n))
     yield from (saying.of(count) for saying in COUNTED_TEXTS.values() for count in (1, 2))

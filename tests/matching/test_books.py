@@ -68,9 +68,27 @@ def odoo(name: str, day: str, lines: Lines) -> list[str]:
     ]
 
 
+def report(name: str, day: str, lines: Lines) -> list[str]:
+    """QuickBooks' own report: the lines of an entry, then what they come to, then an empty one."""
+    rows = [row.split(",") for row in qbo(name, day, lines)]
+    cells = [(row[:2] if not place else ["", ""]) + row[2:5] for place, row in enumerate(rows)]
+    total = text(sum(n for _, n in lines if n > 0))
+    return [*map(",".join, cells), f",,,{total},{total}", ""]
+
+
+def hledger(name: str, day: str, lines: Lines) -> list[str]:
+    """With the posting that need not balance, by which a file that is read twice is refused."""
+    postings = [(account, f"{'-' * (n < 0)}{text(n)} USD") for account, n in lines]
+    return [f"1{name},{day},{name},Sales,{account},{n},0" for account, n in postings] + [
+        f"1{name},{day},{name},Sales,(booked:{name}),1 file,1 file"
+    ]
+
+
 HEADS = {
     qbo: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
     xero: "*Narration,*Date,*AccountCode,*Amount",
+    report: 'Acme Inc.\n"October 1-31, 2026"\n\nNum,Date,Account,Debit,Credit',
+    hledger: "txnidx,date,code,description,account,amount,total",
     odoo: "id,date,line_ids/account_id,line_ids/debit,line_ids/credit",
 }
 
