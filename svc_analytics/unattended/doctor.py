@@ -98,7 +98,7 @@ class Doctor:
             "notices": lambda: looks.notices(watching),
             "ping": lambda: looks.ping(watching),
             "metrics": lambda: looks.metrics(watching),
-            "lists": lambda: looks.lists(self.source),
+            "lists": lambda: looks.lists(self.source, scheduled()),
             "permissions": lambda: looks.files(self.source),
             "runs": lambda: looks.runs(lake, watching),
             "folders": lambda: _folders(lake, self.source),

@@ -24,7 +24,7 @@ from svc_analytics.periods import MONTH, noun_of
 from svc_analytics.unattended.notices import OPEN, Notice, read_notice_log, state
 
 NAME = "SVC_MATCH"
-_UNMATCHED = "unmatched"
+_UNMATCHED, _MONTH = "unmatched", "{month}"
 _MOST = 200  # open rows of a list that are told one by one
 
 
@@ -41,9 +41,14 @@ class NamedList:
         kind, _, ledger = self.name.partition("-")
         return kind, ledger or None
 
+    @property
+    def is_monthly(self) -> bool:
+        """Whether each month has a file of its own."""
+        return _MONTH in self.path
+
     def file(self, folder: Path, label: str) -> Path:
         """Return the file of a month, by the label of its folder."""
-        return folder / self.path.replace("{month}", label.partition("@")[0])
+        return folder / self.path.replace(_MONTH, label.partition("@")[0])
 
 
 def read_lists(text: str) -> tuple[NamedList, ...]:

@@ -125,21 +125,25 @@ def stamping(source: SettingPlaces) -> Iterator[Point]:
     yield Point("stamps", "well", f"openssl is here; {authority.url} is asked at each close")
 
 
-def lists(source: SettingPlaces) -> Iterator[Point]:
-    """Yield whether each list can be read that months are matched with: the file of last month."""
+def lists(source: SettingPlaces, scheduled: Reckoning | None) -> Iterator[Point]:
+    """Yield whether each list can be read that months are matched with: the file of last month.
+
+    One of its own for each month may still come.
+    """
     try:
         named = source.read(NAME, read_lists)
     except ConfigError as error:
         yield Point("lists", "wrong", str(error), "correct it; until then no month is matched")
         return
-    label = parse_period("last month", now()).folder
+    label = parse_period("last month", now(), *(scheduled or ())).folder
     for each in named:
         file = each.file(source.folder, label)
         if file.is_file() and os.access(file, os.R_OK):
             yield Point("lists", "well", f"{each.name}: {file} can be read")
         else:
             mend = f"let the export be there before the close, or correct {NAME}"
-            yield Point("lists", "wrong", f"{each.name}: {file} cannot be read", mend)
+            state: State = "note" if each.is_monthly else "wrong"
+            yield Point("lists", state, f"{each.name}: {file} cannot be read", mend)
 
 
 def files(source: SettingPlaces) -> Iterator[Point]:

@@ -138,7 +138,7 @@ SMTP = "smtp://127.0.0.1:1?from=a@x.example&to=b@x.example"
         ("SVC_MEMORY", "4", "memory", "SVC_MEMORY is not an amount of memory"),
         ("SVC_RATES_GAPS", "any", "rates", "SVC_RATES_GAPS is 'any'"),
         ("SVC_MATCH", "order=a.csv", "lists", "SVC_MATCH has 'order=a.csv'"),
-        ("SVC_MATCH", "orders=a-{month}.csv", "lists", "a-"),
+        ("SVC_MATCH", "orders=a.csv", "lists", "a.csv cannot be read"),
         ("SVC_ENGINE", "spark", "engine", "SVC_ENGINE names no engine"),
         ("SVC_NOTIFY", SMTP, "notices", "b@x.example (smtp://127.0.0.1) is not reached"),
         ("SVC_NOTIFY", "https://127.0.0.1:1/hook", "notices", "https://127.0.0.1 is not reached"),

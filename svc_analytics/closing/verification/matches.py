@@ -37,7 +37,7 @@ from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
-USD = "USD"
+USD, BOOKS = "USD", "books"
 FOLDER, ENDING, DOCUMENT = "matches", "-matches", "match.json"
 _SIDES = ("theirs", "ours")
 _FACTS = ("kind", "file", "file_digest", "open", "by", *_SIDES, "zone", "calendar", "preset")
@@ -97,39 +97,48 @@ def saved_matches(proof: Proof) -> Iterator[SavedMatch]:
 
 def _checked(folder: Path, proof: Proof) -> SavedMatch:
     said: dict[str, Any] = {"files": {}, "seal": None}
+    tables: list[list[Row]] = []
     try:
         said |= json.loads((folder / DOCUMENT).read_bytes())
-        outcome, text = _outcome(folder, said, proof)
+        fault = _fault(folder, said, tables)
     except _UNREADABLE as error:
         why = f"{type(error).__name__}: {error}"
-        outcome, text = FAILED, Message("matched.unread", name=DOCUMENT, why=why)
-    except SvcError as error:
-        outcome, text = UNCHECKED, Message("matched.unproven", why=translated(text_of(error)))
+        fault = Message("matched.unread", name=DOCUMENT, why=why)
+    outcome, text = (FAILED, fault) if fault else _beside(proof, said, tables)
     status = Status(f"match {folder.name}", outcome, text)
     return SavedMatch(folder, said, status, said["seal"] == proof.manifest["seal"])
 
 
-def _outcome(folder: Path, said: Mapping[str, Any], proof: Proof) -> tuple[str, Message]:
-    """Tell what became of the check of a match, and why."""
-    if lacking := [name for name in _FACTS if name not in said]:
-        raise ValueError(f"it does not say {', '.join(lacking)}")
+def _fault(folder: Path, said: Mapping[str, Any], tables: list[list[Row]]) -> Message | None:
+    """Return the fault of the files of a match, if there is one; their rows join the tables."""
+    if not {*_FACTS} <= {*said} or said["kind"] not in {*_OURS, BOOKS}:
+        raise ValueError(f"it does not say {', '.join(_FACTS)}")
     if fault := next(_altered(folder, said["files"]), None):
-        return FAILED, fault
-    tables = {name: _read(folder / name) for name in sorted(said["files"])}
-    for name, rows in tables.items():
-        adds_up = _is_sum if name.startswith(ROWS) else _is_summary
-        if not adds_up(rows, said):
-            return FAILED, Message("matched.other_sums", name=name, document=DOCUMENT)
+        return fault
+    for name in sorted(said["files"]):
+        rows, is_rows = _read(folder / name), name.startswith(ROWS)
+        if not (_is_sum if is_rows else _is_summary)(rows, said):
+            return Message("matched.other_sums", name=name, document=DOCUMENT)
+        tables += [rows] * is_rows
+    return None
+
+
+def _beside(proof: Proof, said: Mapping[str, Any], tables: list[list[Row]]) -> tuple[str, Message]:
+    """Tell whether a match that is whole is of this month, as the lake has it now."""
     facts = ("seal", "zone", "calendar")
     if [said[name] for name in facts] != [proof.manifest[name] for name in facts]:
         code = "matched.other_seal" if said["seal"] else "matched.before_seal"
         return UNCHECKED, Message(code, seal=str(said["seal"])[:12])
     if proof.lake is None:
         return UNCHECKED, Message("matched.no_lake")
-    rows = next(iter(tables.values()))
-    if wrong := _other_ours(rows, _ours(proof, proof.lake, said)):
+    try:
+        ours = _ours(proof, proof.lake, said)
+    except (SvcError, OSError) as error:
+        return UNCHECKED, Message("matched.unproven", why=translated(text_of(error)))
+    if wrong := [each for rows in tables for each in _other_ours(rows, ours)]:
         return FAILED, Message("matched.other_ours", ids=listed(wrong))
-    return HELD, Message("matched.held", name=said["file"], count=len(rows), open=said["open"])
+    counts = {"count": len(tables[0]), "open": said["open"]}
+    return HELD, Message("matched.held", name=said["file"], **counts)
 
 
 def _altered(folder: Path, files: Mapping[str, str]) -> Iterator[Message]:
@@ -199,7 +208,7 @@ def _is_summary(rows: list[Row], said: Mapping[str, Any]) -> bool:
 
 def _ours(proof: Proof, lake: Lake, said: Mapping[str, Any]) -> dict[str, Worth]:
     """Return the coin, the amount and the USD of each of ours of the month, as the lake has it."""
-    if said["kind"] == "books":
+    if said["kind"] == BOOKS:
         return _entries(proof, lake, said["preset"])
     period, query = seals.stated_period(proof.manifest), _OURS[said["kind"]]
     values = {"start": from_micros(period.start), "end": from_micros(period.end)}
