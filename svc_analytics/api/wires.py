@@ -13,10 +13,16 @@ from typing import Any
 from weakref import WeakSet
 
 import httpcore
-from httpcore._sync.http11 import (
-    HTTP11Connection,
-    HTTP11ConnectionByteStream,
-    HTTPConnectionState,
+
+http11: Any = None
+with suppress(ImportError):
+    from httpcore._sync import http11
+
+# What is taken apart: a version of httpcore that hides it elsewhere sends nothing ahead.
+_PARTS = (
+    *("_state", "_state_lock", "_request_count", "_expire_at", "_network_stream"),
+    *("_send_request_headers", "_send_request_body"),
+    *("_receive_response_headers", "_response_closed"),
 )
 
 
@@ -26,7 +32,7 @@ class Wire:
     def __init__(self, pool: httpcore.ConnectionPool) -> None:
         self._pool = pool
         self._held: httpcore.ConnectionInterface | None = None
-        self._sent: HTTP11Connection | None = None
+        self._sent: Any = None
 
     def send(self, request: httpcore.Request) -> None:
         """Send a request on the open connection; where there is none, `receive` does both."""
@@ -34,7 +40,7 @@ class Wire:
             self.close()
             self._held = self._pool.create_connection(request.url.origin)
         inner = getattr(self._held, "_connection", None)  # of a proxy it may be of another kind
-        self._sent = inner if isinstance(inner, HTTP11Connection) else None
+        self._sent = inner if _has_parts(inner) else None
         if self._sent:
             _send(self._sent, request)
 
@@ -51,11 +57,16 @@ class Wire:
             self._held.close()
 
 
-def _send(connection: HTTP11Connection, request: httpcore.Request) -> None:
+def _has_parts(connection: object) -> bool:
+    is_known = http11 and isinstance(connection, http11.HTTP11Connection)
+    return is_known and all(hasattr(connection, name) for name in _PARTS)
+
+
+def _send(connection: Any, request: httpcore.Request) -> None:
     """Do what `handle_request` of the connection does first."""
     with connection._state_lock:
         connection._request_count += 1
-        connection._state, connection._expire_at = HTTPConnectionState.ACTIVE, None
+        connection._state, connection._expire_at = http11.HTTPConnectionState.ACTIVE, None
     try:
         with suppress(httpcore.WriteError):  # who hangs up may have answered before
             connection._send_request_headers(request)
@@ -65,14 +76,14 @@ def _send(connection: HTTP11Connection, request: httpcore.Request) -> None:
         raise
 
 
-def _receive(connection: HTTP11Connection, request: httpcore.Request) -> httpcore.Response:
+def _receive(connection: Any, request: httpcore.Request) -> httpcore.Response:
     """Do what `handle_request` of the connection does then."""
     try:
         _, status, _, headers, _ = connection._receive_response_headers(request)
     except BaseException:
         connection._response_closed()
         raise
-    body = HTTP11ConnectionByteStream(connection, request)
+    body = http11.HTTP11ConnectionByteStream(connection, request)
     stream = {"network_stream": connection._network_stream}
     return httpcore.Response(status, headers=headers, content=body, extensions=stream)
 

@@ -17,7 +17,7 @@ import httpcore
 import httpx
 import pytest
 
-from svc_analytics.api import transport
+from svc_analytics.api import transport, wires
 from svc_analytics.api.client import Client, SentCall, ask_for_page
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.transport import _TROUBLES, MAX_BODY, PIECE, DeadlineBackend, inflate
@@ -282,6 +282,16 @@ def test_a_request_is_sent_before_its_answer_is_waited_for():
         assert number_of(later.answer()) == 2
     server.close()
     assert asked == ["1", "2"]
+
+
+def test_where_nothing_can_be_sent_ahead_all_is_read(monkeypatch):
+    """Of a version of httpcore that keeps its parts elsewhere: slower, never wrong."""
+    monkeypatch.setattr(wires, "_PARTS", ("_elsewhere",))
+    server = RawServer(numbered)
+    with asking(server) as client:
+        calls = [ask(client, number) for number in range(5)]
+        assert [number_of(call.answer()) for call in calls] == [*range(5)]
+    server.close()
 
 
 def test_what_answers_a_dropped_request_is_never_taken_for_another():
