@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMS = ("csv", "parquet")
-MEANINGS = (
+_MEANINGS = (
     *("match.agreed", "match.within", "match.ambiguous", "match.no_payment", "match.no_order"),
     *("match.paid_twice", "match.short", "match.over", "match.refunded", "match.refunded_in_part"),
     *("match.refunded_over", "match.cancelled_but_paid", "match.expired_but_paid"),
@@ -51,7 +51,7 @@ MEANINGS = (
     *("match.entry_missing", "match.entry_doubled", "match.entry_edited", "match.entry_foreign"),
     "match.other_account",
 )
-_MEANING = {code.partition(".")[2]: code for code in MEANINGS}
+MEANING = {code.partition(".")[2]: Message(code) for code in _MEANINGS}
 _SIDES = ("theirs", "ours")
 _OURS = (
     {"charged_amount", "net_amount"},
@@ -119,7 +119,7 @@ class Match(Displayable):
     @cached_property
     def _sums(self) -> list[dict[str, Any]]:
         """The sums by code, in the order of their meanings, and by coin."""
-        return sorted(self.sums.to_pylist(), key=lambda row: [*_MEANING].index(row["code"]))
+        return sorted(self.sums.to_pylist(), key=lambda row: [*MEANING].index(row["code"]))
 
     @cached_property
     def by(self) -> dict[str, dict[str, Any]]:
@@ -146,7 +146,7 @@ class Match(Displayable):
         for row in self._sums:
             theirs, ours = (row[side] or Decimal(0) for side in _SIDES)
             is_more = bool(rows) and rows[-1]["code"] == row["code"]
-            said = {"meaning": str(Message(_MEANING[row["code"]])), "currency": row["coin"]}
+            said = {"meaning": str(MEANING[row["code"]]), "currency": row["coin"]}
             said |= {"theirs": theirs, "ours": ours, "difference": EXACT.subtract(theirs, ours)}
             rows.append(row | said | {"count": None if is_more else row["count"]})
         return pa.Table.from_pylist(rows, SUMMARY)
