@@ -5,8 +5,7 @@ The payout-class key can move money, so the transport refuses all but `ROUTES`.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import httpx
@@ -23,7 +22,6 @@ from svc_analytics.api.responses import (
 from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
 from svc_analytics.api.transport import (
     MAX_BODY,
-    Exchange,
     ReadOnlyTransport,
     describe_error,
     open_transport,
@@ -114,7 +112,12 @@ class Client:
 
     def page(self, name: str, params: Mapping[str, str], most: int = MAX_BODY) -> Page:
         """Return one page of the list `payments` or `payouts`, of at most so many bytes."""
-        return ask_for_page(self, name, params, most).answer()
+        stream = _LISTS.get(name)
+        if stream is None:
+            raise ValueError(name)
+        return self._call(
+            name, lambda answer: parse_list(stream, answer.body), data=params, most=most
+        )
 
     def record(self, stream: Stream, record_id: str) -> Page:
         """Return the authoritative record of a list's id as a page of it alone, text as received.
@@ -174,11 +177,7 @@ class Client:
         """
         return self._call("receipt", read_object, data={"receipt": token})
 
-    def _call(self, name: str, read: Callable[[Response], T], **options: Any) -> T:
-        """Make one call of the table, retrying while that may help."""
-        return self._begin(name, read, **options).answer()
-
-    def _begin(
+    def _call(
         self,
         name: str,
         read: Callable[[Response], T],
@@ -187,24 +186,24 @@ class Client:
         data: Mapping[str, str] | None = None,
         key_class: KeyClass | None = None,
         most: int = MAX_BODY,
-    ) -> "SentCall[T]":
-        """Send the request of one call of the table.
+    ) -> T:
+        """Make one call of the table, retrying while that may help.
 
         `data` is the query of a GET, and the JSON of a POST.
         """
         route = ROUTES[name]
         request = self._request(route, of, data)
         key_class, key = self._key(route, key_class)
-
-        def take(sent: Exchange) -> T:
-            try:
-                answer = read(self._receive(sent, key, route.path, most))
-            except WrongKeyClass as refusal:
-                raise self._refusal(refusal, name, key_class) from refusal
-            self._proven.add((name, key_class))
-            return answer
-
-        return SentCall(self.limiter, route.path, partial(self._send, request, key), take)
+        try:
+            answer = retried(
+                self.limiter,
+                route.path,
+                lambda: read(self._send(request, key, route.path, most)),
+            )
+        except WrongKeyClass as refusal:
+            raise self._refusal(refusal, name, key_class) from refusal
+        self._proven.add((name, key_class))
+        return answer
 
     def _refusal(self, error: WrongKeyClass, name: str, key_class: KeyClass) -> ApiError:
         """Return a wrong key class as it is; where the same key worked before, a refused key."""
@@ -215,14 +214,11 @@ class Client:
         message = Message("service.refused_now", **values)
         return KeyRefused(message, status=error.status, codes=error.codes, path=error.path)
 
-    def _send(self, request: httpx.Request, key: Secret) -> Exchange:
+    def _send(self, request: httpx.Request, key: Secret, path: str, most: int) -> Response:
         # Added at the last moment, so that no variable of ours holds it for long.
         request.headers["authorization"] = f"Bearer {key.reveal()}"
-        return self._transport.send(request)
-
-    def _receive(self, sent: Exchange, key: Secret, path: str, most: int) -> Response:
         try:
-            response = sent.receive()
+            response = self._transport.handle_request(request)
             try:
                 self.limiter.mark_reachable()
                 body = hide_keys(read_body(response, most))
@@ -269,21 +265,6 @@ class Client:
         raise ConfigError(f"{route.path} needs {need}")
 
 
-def ask_for_page(
-    client: Client, name: str, params: Mapping[str, str], most: int = MAX_BODY
-) -> "SentCall[Page]":
-    """Ask for a page as `client.page` does; the service makes it while something else is done."""
-    stream = _LISTS.get(name)
-    if stream is None:
-        raise ValueError(name)
-    read = partial(_read_page, stream)
-    return client._begin(name, read, data=params, most=most)
-
-
-def _read_page(stream: Stream, answer: Response) -> Page:
-    return parse_list(stream, answer.body)
-
-
 @contextmanager
 def open_client(settings: Settings, workers: int, own: Client | None = None) -> Iterator[Client]:
     """Give the client that the caller brought, or open one and close it afterwards."""
@@ -298,48 +279,28 @@ def open_client(settings: Settings, workers: int, own: Client | None = None) -> 
 # When the next try begins, and when the patience is spent.
 
 
-class SentCall(Generic[T]):
-    """A call whose request was sent, within the rate limit."""
+R = TypeVar("R")
 
-    def __init__(
-        self,
-        limiter: RateLimiter,
-        path: str,
-        send: Callable[[], Exchange],
-        take: Callable[[Exchange], T],
-    ) -> None:
-        self._limiter, self._path = limiter, path
-        self._send, self._take = send, take
-        self._began_at = limiter.now()
-        self._begin()
 
-    def answer(self) -> T:
-        """Wait for the answer; where it fails, try again at a growing distance.
+def retried(limiter: RateLimiter, path: str, call: Callable[[], R]) -> R:
+    """Return the answer of a call, tried within the rate limit and at a growing distance.
 
-        A try that fails may say how long to wait. Raises `Unavailable` when the patience is spent.
-        """
-        limiter, attempt = self._limiter, 0
-        while True:
-            try:
-                answer = self._take(self._sent)
-            except (RetryableError, InvalidJson) as trouble:
-                if isinstance(trouble, RetryableError) and trouble.is_throttle:
-                    limiter.on_throttle(self._entered_at, trouble.retry_after)
-                limiter.backoff(attempt, _unavailable(self._path, trouble), since=self._began_at)
-                LOG.debug("%s is called again: %s", self._path, trouble)
-                attempt += 1
-            else:
-                limiter.on_success(self._entered_at)
-                return answer
-            self._begin()
-
-    def drop(self) -> None:
-        """Do without the answer."""
-        self._sent.drop()
-
-    def _begin(self) -> None:
-        self._entered_at = self._limiter.acquire()
-        self._sent = self._send()
+    A try that fails may say how long to wait. Raises `Unavailable` when the patience is spent.
+    """
+    attempt, began_at = 0, limiter.now()
+    while True:
+        entered_at = limiter.acquire()
+        try:
+            answer = call()
+        except (RetryableError, InvalidJson) as trouble:
+            if isinstance(trouble, RetryableError) and trouble.is_throttle:
+                limiter.on_throttle(entered_at, trouble.retry_after)
+            limiter.backoff(attempt, _unavailable(path, trouble), since=began_at)
+            LOG.debug("%s is called again: %s", path, trouble)
+            attempt += 1
+        else:
+            limiter.on_success(entered_at)
+            return answer
 
 
 def _unavailable(path: str, trouble: Exception) -> Unavailable:

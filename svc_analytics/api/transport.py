@@ -13,17 +13,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from queue import LifoQueue
+from threading import Lock
 from time import monotonic
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import httpcore
 import httpx
 
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.routes import ROUTES
-from svc_analytics.api.wires import DeadlineBackend, Wire
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 from svc_analytics.messages import Message
@@ -65,17 +67,13 @@ class PooledTransport(httpx.BaseTransport):
         self._backend = DeadlineBackend(longest)
         tls, backend = trusted or _usual(), self._backend
         options = {"keepalive_expiry": _IDLE, "ssl_context": tls, "network_backend": backend}
-        self._wires = [Wire(_make_pool(proxy, options)) for _ in range(most)]
-        self._free: LifoQueue[Wire] = LifoQueue()  # the one used last first
+        self._wires = [_Wire(_make_pool(proxy, options)) for _ in range(most)]
+        self._free: LifoQueue[_Wire] = LifoQueue()  # the one used last first
         for wire in self._wires:
             self._free.put(wire)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and wait for the head of its response; raises httpx's errors."""
-        return self.send(request).receive()
-
-    def send(self, request: httpx.Request) -> Exchange:
-        """Send a request, and leave its response for later."""
         inner = httpcore.Request(
             request.method,
             _address(request.url),
@@ -83,7 +81,17 @@ class PooledTransport(httpx.BaseTransport):
             content=request.content or None,
             extensions=request.extensions,
         )
-        return _WireExchange(self._free, inner)
+        wire = self._free.get()
+        try:
+            response = wire.handle_request(inner)
+        except BaseException as error:
+            self._free.put(wire)
+            if isinstance(error, _TROUBLES):
+                raise _to_httpx_error(error) from error
+            raise
+        release = partial(self._free.put, wire)
+        stream = _Body(response.stream, response.extensions["network_stream"], release)
+        return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
         """Close the connections."""
@@ -92,69 +100,22 @@ class PooledTransport(httpx.BaseTransport):
         self._backend.close()
 
 
-class Exchange(Protocol):
-    """A request that was sent."""
+class _Wire:
+    """One connection at a time, opened as its pool would: the pool itself takes a third longer."""
 
-    def receive(self) -> httpx.Response:
-        """Wait for the head of the response; raises httpx's errors, also those of sending it."""
+    def __init__(self, pool: httpcore.ConnectionPool) -> None:
+        self._pool = pool
+        self._held: httpcore.ConnectionInterface | None = None
 
-    def drop(self) -> None:
-        """Do without the response."""
+    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+        if self._held is None or not self._held.is_available() or self._held.has_expired():
+            self.close()
+            self._held = self._pool.create_connection(request.url.origin)
+        return self._held.handle_request(request)
 
-
-class _WireExchange:
-    """Holds a connection until the body of the response is closed, or all is dropped."""
-
-    def __init__(self, free: LifoQueue[Wire], request: httpcore.Request) -> None:
-        self._free, self._request = free, request
-        self._wire = free.get()
-        self._error: Exception | None = None
-        try:
-            self._wire.send(request)
-        except _TROUBLES as error:
-            self._error = error
-        except BaseException:
-            self._release()
-            raise
-
-    def receive(self) -> httpx.Response:
-        try:
-            if self._error:
-                raise self._error
-            response = self._wire.receive(self._request)
-        except BaseException as error:
-            self._release()
-            if isinstance(error, _TROUBLES):
-                raise _to_httpx_error(error) from error
-            raise
-        stream = _Body(response.stream, response.extensions["network_stream"], self._release)
-        return httpx.Response(response.status, headers=response.headers, stream=stream)
-
-    def drop(self) -> None:
-        self._wire.close()  # what comes on it would be taken for another answer
-        self._release()
-
-    def _release(self) -> None:
-        self._free.put(self._wire)
-
-
-class _Answered:
-    """The exchange of a transport that does not send ahead: it has its outcome at once."""
-
-    def __init__(self, inner: httpx.BaseTransport, request: httpx.Request) -> None:
-        try:
-            self._outcome: httpx.Response | Exception = inner.handle_request(request)
-        except Exception as error:
-            self._outcome = error
-
-    def receive(self) -> httpx.Response:
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return self._outcome
-
-    def drop(self) -> None:
-        if isinstance(self._outcome, httpx.Response):
-            self._outcome.close()
+    def close(self) -> None:
+        if self._held:
+            self._held.close()
 
 
 def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool:
@@ -258,9 +219,9 @@ def _is_followed(stream: Any) -> bool:
 
 
 def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
-    """Open connections through the proxy if one is set: for each worker, and its next page."""
+    """Open one connection for each worker, through the proxy if one is set."""
     try:
-        return PooledTransport(2 * workers, LONGEST_ANSWER, settings.proxy, _trusted(settings))
+        return PooledTransport(workers, LONGEST_ANSWER, settings.proxy, _trusted(settings))
     except (ValueError, httpx.InvalidURL):
         message = "SVC_PROXY is not the address of a proxy: write http://host:port"
         raise ConfigError(message) from None  # its cause quotes the address, password and all
@@ -277,18 +238,12 @@ class ReadOnlyTransport(httpx.BaseTransport):
         self._is_closed = False
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self.send(request).receive()
-
-    def send(self, request: httpx.Request) -> Exchange:
-        """Send a request, and leave its response for later."""
         if self._is_closed:
             raise RuntimeError("the client is closed")
         if not self._is_allowed(request):
             message = f"{request.method} {request.url.path} is not a call this client makes"
             raise ConfigError(message)
-        if isinstance(self._inner, PooledTransport):
-            return self._inner.send(request)
-        return _Answered(self._inner, request)
+        return self._inner.handle_request(request)
 
     def close(self) -> None:
         self._is_closed = True
@@ -348,6 +303,80 @@ def describe_error(error: httpx.TransportError, settings: Settings) -> Trouble:
     text = "" if isinstance(error, httpx.LocalProtocolError) else str(error)  # it quotes a header
     detail = text.splitlines()[0][:120] if text else type(error).__name__
     return Trouble(Message("service.broke", detail=detail))
+
+
+# ---------- Connections to the service
+# Each exchange has a deadline, and none outlives its client.
+#
+# A read timeout begins anew with every byte: a service that sends one every few seconds would
+# hold a worker for days.
+
+
+_READ_SIZE = 256 * 1024  # bytes: a whole page, for each read costs as much as ten records
+
+
+class DeadlineBackend(httpcore.SyncBackend):
+    """Opens connections, each with a deadline, until it is closed.
+
+    One that a thread was opening at that moment is closed too: its pool, which was closed before
+    it was there, does not know it.
+    """
+
+    def __init__(self, longest: float) -> None:
+        self.longest = longest
+        self._opened: WeakSet[_DeadlineStream] = WeakSet()
+        self._is_closed = False
+        self._lock = Lock()
+
+    def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return self.watched(super().connect_tcp(*args, **options))
+
+    def watched(self, inner: httpcore.NetworkStream) -> httpcore.NetworkStream:
+        """Return a connection with a deadline, or close it if no more are opened."""
+        stream = _DeadlineStream(inner, self)
+        with self._lock:
+            if not self._is_closed:
+                self._opened.add(stream)
+                return stream
+        stream.close()
+        raise httpcore.ConnectError("the client is closed")
+
+    def close(self) -> None:
+        """Close what was opened, and open nothing more."""
+        with self._lock:
+            self._is_closed = True
+            opened = list(self._opened)
+        for stream in opened:
+            stream.close()
+
+
+class _DeadlineStream(httpcore.NetworkStream):
+    """A connection with a deadline: each write sets it anew, a read after it fails."""
+
+    def __init__(self, inner: httpcore.NetworkStream, backend: DeadlineBackend) -> None:
+        self._inner = inner
+        self._backend = backend
+        self._longest = backend.longest
+        self._deadline = monotonic() + self._longest
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout)
+        self._deadline = monotonic() + self._longest
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        remaining = self._deadline - monotonic()
+        if remaining <= 0:
+            raise httpcore.ReadTimeout("the answer was not complete in time")
+        return self._inner.read(max(max_bytes, _READ_SIZE), min(timeout or remaining, remaining))
+
+    def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return self._backend.watched(self._inner.start_tls(*args, **options))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 # ---------- Unfold gzipped answers a piece at a time

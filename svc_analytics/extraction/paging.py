@@ -7,13 +7,12 @@ pages hold; a cursor that comes back, or none at all, fails the segment.
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import numpy.typing as npt
 
-from svc_analytics.api.client import Client, SentCall, ask_for_page
-from svc_analytics.api.rate_limiter import Cancelled
+from svc_analytics.api.client import Client
 from svc_analytics.api.routes import MAX_LIMIT
 from svc_analytics.api.transport import MAX_BODY
 from svc_analytics.coverage import describe_span
@@ -37,8 +36,6 @@ _DECODING = threading.Lock()  # decoding is CPU-bound under the GIL: one page at
 BATCH_PAGES = 32  # delivered together, at most
 BATCH_BYTES = 4 * 1024 * 1024  # the same: about what so many ordinary pages have
 BATCH_SECONDS = 0.2  # after which fewer are delivered
-USUAL = 1024 * 1024  # bytes of a page, at most, while the next one is asked for
-AHEAD = 2  # pages left, at least: the one that came, and the next
 REOPENINGS = 3  # in a row without progress, before a segment is given up
 # 414 and 431 say that it is too long: the same list, asked for anew, has shorter ones.
 _REFUSED_CURSOR = {400, 404, 409, 410, 414, 422, 431}
@@ -56,8 +53,6 @@ class Sweep:
         self._batches = batches
         self._query: dict[str, str] = {}  # for the next page, with its cursor
         self._cursors: set[int] = set()  # hashes: the cursors themselves may be long
-        self._ahead: SentCall[Page] | None = None  # for the next page, where it was sent already
-        self._sent_start = segment.start  # the lower bound that the service knows
         self._size = PageSize()
         self._reopenings = 0  # in a row without progress
         self._fetch_seconds = 0.0  # of the last page
@@ -77,7 +72,6 @@ class Sweep:
             message = f"{self._segment.stream.name} of {window}: {error}; it is not marked as read"
             raise ProtocolError(message, path=self._segment.stream.route) from error
         finally:
-            self._drop_ahead()
             self._deliver_pages()  # whatever ended the sweep, what was read is kept
 
     def _read_all(self) -> None:
@@ -105,48 +99,21 @@ class Sweep:
 
     def _next_page(self) -> Page:
         """Fetch the next page, beginning anew where it is too large or its cursor refused."""
+        route = self._segment.stream.route
         while True:
+            began_at = time.monotonic()
             try:
-                call, self._ahead = self._ahead or self._ask(), None
-                page = call.answer()
+                page = self._client.page(route, self._query, self._size.most)
             except TooLarge as refusal:
                 self._size.lower(refusal)
             except ApiError as error:
                 self._require_refused_cursor(error)
             else:
-                self._fetch_seconds = time.monotonic() - self._asked_at
+                self._fetch_seconds = time.monotonic() - began_at
                 self._seam.ask(self._query)
                 self._follow(page.next_cursor)
-                if page.next_cursor is not None and self._will_go_on(len(page.body)):
-                    self._ask_ahead()
                 return page
             self._open()
-
-    def _ask(self) -> SentCall[Page]:
-        self._asked_at = time.monotonic()
-        route = self._segment.stream.route
-        return ask_for_page(self._client, route, self._query, self._size.most)
-
-    def _ask_ahead(self) -> None:
-        """Ask for the next page, which the service makes while the one that came is read."""
-        with suppress(Cancelled, ApiError):  # either comes again when the page is needed
-            self._ahead = self._ask()
-
-    def _will_go_on(self, size: int) -> bool:
-        """Tell whether a page will follow that is to be read soon, after one of so many bytes.
-
-        Where a part was taken by another worker, the service does not know where to end.
-        """
-        segment = self._segment
-        has_end = segment.is_bounded and segment.start == self._sent_start
-        is_sparing = self._client.limiter.rate is not None or self._batches.is_crowded
-        is_usual = self._size.limit == MAX_LIMIT and size <= USUAL
-        return is_usual and not is_sparing and (has_end or segment.expected_pages > AHEAD)
-
-    def _drop_ahead(self) -> None:
-        if self._ahead:
-            self._ahead.drop()
-            self._ahead = None
 
     def _require_refused_cursor(self, error: ApiError) -> None:
         """Raise an error unless beginning anew may help: one about a cursor, a few in a row."""
@@ -162,16 +129,14 @@ class Sweep:
 
     def _open(self) -> None:
         """Ask anew for what remains, without a cursor and a second wider on both sides."""
-        self._drop_ahead()
         self._segment.oldest = None
-        self._sent_start = self._segment.start
         self._seam.restart()
         self._cursors.clear()
         self._stall.restart()
         end = _whole_second(self._segment.end + PADDING, up=True)
         self._query = {"limit": str(self._size.limit), "to": end}
-        if self._sent_start != BEGINNING:
-            self._query["from"] = _whole_second(self._sent_start - PADDING, up=False)
+        if self._segment.start != BEGINNING:
+            self._query["from"] = _whole_second(self._segment.start - PADDING, up=False)
 
     def _follow(self, cursor: str | None) -> None:
         if cursor is None:

@@ -2,8 +2,8 @@
 
 Each is a product of a record's own amounts, or of a refund's and its payment's, divided by one
 of them and rounded once, half up, away from zero. The macros `muldiv18` and `ratio` say the same
-in SQL: tests compare the two, and checks do so over every lake. Amounts that fit in words are
-divided many at a time; Python's whole numbers, which have any size, divide the others.
+in SQL: tests compare the two, and checks do so over every lake. Python's whole numbers, which
+have any size, need a third of their time.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from svc_analytics.lake.word_division import PLACES, Wide, Words, divide, in_words
 from svc_analytics.money import PRECISION, RATIO_SCALE, SCALE
 from svc_analytics.schema import MONEY, Stream
 
@@ -85,35 +84,18 @@ def _divided(
     """Return these quotients of a table's rows, as columns of this schema."""
     amounts = {name for quotient in wanted.values() for name in quotient.amounts}
     units = {name: _units(table[name]) for name in amounts}
+    is_signed = any(min(each) < 0 for each in units.values() if each)
+    divide = _divide_signed if is_signed else _divide
     can_divide: dict[str, _Mask] = {}
     for name in {quotient.divisor for quotient in wanted.values()}:
-        high, low = units[name]
-        can_divide[name] = (high | low) != 0
-        units[name] = Wide(high, np.where(can_divide[name], low, np.uint64(10**PLACES)))
-    words = {name: in_words(each) for name, each in units.items()}
-    numbers: dict[str, list[int]] = {}
+        can_divide[name] = np.array([each != 0 for each in units[name]], bool)
+        units[name] = [each or 1 for each in units[name]]
     quotients = {}
     for name, quotient in wanted.items():
         known = [np.asarray(table[each].is_valid()) for each in quotient.amounts]
         is_known = np.logical_and.reduce([can_divide[quotient.divisor], *known])
-        kind = schema.field(name).type
-        if wide := _divide_words(quotient, words):
-            quotients[name] = _column(np.stack(wide[::-1], axis=1).tobytes(), is_known, kind)
-            continue
-        numbers = numbers or {name: _numbers(each) for name, each in units.items()}
-        quotients[name] = _decimals(_divide_signed(quotient, numbers), is_known, kind)
+        quotients[name] = _decimals(divide(quotient, units), is_known, schema.field(name).type)
     return quotients
-
-
-def _divide_words(quotient: _Quotient, words: Mapping[str, Words | None]) -> Wide | None:
-    """Return the quotients if all amounts are such that words hold them."""
-    factor, divisor, other = words[quotient.factor], words[quotient.divisor], None
-    digits = len(str(quotient.other)) - 1
-    if isinstance(quotient.other, str):
-        other, digits = words[quotient.other], PLACES
-        if other is None:
-            return None
-    return None if factor is None or divisor is None else divide(factor, other, divisor, digits)
 
 
 def _divide(quotient: _Quotient, units: _Units) -> list[int]:
@@ -126,8 +108,6 @@ def _divide(quotient: _Quotient, units: _Units) -> list[int]:
 
 def _divide_signed(quotient: _Quotient, units: _Units) -> list[int]:
     """Return the quotients of amounts of either sign, rounded away from zero."""
-    if all(min(units[each], default=0) >= 0 for each in quotient.amounts):
-        return _divide(quotient, units)
     sizes = _divide(quotient, {each: list(map(abs, amounts)) for each, amounts in units.items()})
     signs = [1] * len(sizes)
     for name in quotient.amounts:
@@ -137,17 +117,13 @@ def _divide_signed(quotient: _Quotient, units: _Units) -> list[int]:
     return [sign * size for sign, size in zip(signs, sizes, strict=True)]
 
 
-def _units(column: pa.ChunkedArray) -> Wide:
+def _units(column: pa.ChunkedArray) -> list[int]:
     """Return amounts as whole numbers of units of 1e-18, a missing one as zero."""
     values = column.fill_null(0).combine_chunks()
-    words = np.frombuffer(values.buffers()[1] or b"", "<u8")
+    words = np.frombuffer(values.buffers()[1] or b"", "<i8")
     words = words[2 * values.offset : 2 * (values.offset + len(values))]
-    return Wide(words[1::2], words[::2])
-
-
-def _numbers(units: Wide) -> list[int]:
-    pairs = zip(units.high.view(np.int64).tolist(), units.low.tolist(), strict=True)
-    return [high << 64 | low if high else low for high, low in pairs]
+    lows, highs = words[::2].view("<u8").tolist(), words[1::2].tolist()
+    return [high << 64 | low if high else low for high, low in zip(highs, lows, strict=True)]
 
 
 def _decimals(units: list[int], is_known: _Mask, kind: pa.DataType) -> pa.Array:
@@ -159,9 +135,6 @@ def _decimals(units: list[int], is_known: _Mask, kind: pa.DataType) -> pa.Array:
         units = [each if is_small else 0 for each, is_small in zip(units, fits, strict=True)]
     if least < 0:  # as two's complement
         units = [each & _MASK for each in units]
-    return _column(b"".join([each.to_bytes(16, "little") for each in units]), is_known, kind)
-
-
-def _column(content: bytes, is_known: _Mask, kind: pa.DataType) -> pa.Array:
+    content = b"".join([each.to_bytes(16, "little") for each in units])
     known = None if is_known.all() else pa.array(is_known).buffers()[1]
-    return pa.Array.from_buffers(kind, len(is_known), [known, pa.py_buffer(content)])
+    return pa.Array.from_buffers(kind, len(units), [known, pa.py_buffer(content)])

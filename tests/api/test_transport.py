@@ -11,20 +11,18 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import repeat
-from threading import Event
 
 import httpcore
 import httpx
 import pytest
 
-from svc_analytics.api import transport, wires
-from svc_analytics.api.client import Client, SentCall, ask_for_page
+from svc_analytics.api import transport
+from svc_analytics.api.client import Client
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.transport import _TROUBLES, MAX_BODY, PIECE, DeadlineBackend, inflate
 from svc_analytics.errors import ApiError, ConfigError, ProtocolError, TooLarge, Unavailable
-from svc_analytics.records.page import Page
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, FakeService, payment
-from tests.support.hostile_wire import CLOSED, OPEN, RESET, RawServer, Sent, answer, length, written
+from tests.support.hostile_wire import OPEN, RawServer, Sent, answer, length, written
 from tests.support.loopback import HEAD, PROFILE, Answer, Answering, Loopback, answering, whole
 from tests.support.rings import sample
 from tests.support.unit_material import Hours, both_keys
@@ -247,79 +245,6 @@ def test_a_connection_is_used_again_after_a_whole_answer():
             client.me()
     server.close()
     assert len(ports) == 1
-
-
-def numbered(request: httpx.Request) -> Sent:
-    """Answer with a page of one payment, whose number the cursor tells."""
-    record = payment(int(request.url.params.get("cursor", 0)), "2026-10-05T00:00:00Z")
-    body = json.dumps({"data": [record], "next_cursor": None}).encode()
-    return Sent(answer(body, length(len(body))), OPEN)
-
-
-def ask(client: Client, number: int) -> SentCall[Page]:
-    return ask_for_page(client, "payments", {"cursor": str(number)})
-
-
-def number_of(page: Page) -> int:
-    return int(json.loads(page.body)["data"][0]["reference_id"].removeprefix("order-"))
-
-
-def test_a_request_is_sent_before_its_answer_is_waited_for():
-    """The service has it while something else is done, on the connection of the page before."""
-    asked, is_there = list[str](), Event()
-
-    def respond(request: httpx.Request) -> Sent:
-        asked.append(request.url.params["cursor"])
-        if asked[-1] == "2":
-            is_there.set()
-        return numbered(request)
-
-    server = RawServer(respond)
-    with asking(server) as client:
-        ask(client, 1).answer()
-        later = ask(client, 2)
-        assert is_there.wait(20)
-        assert number_of(later.answer()) == 2
-    server.close()
-    assert asked == ["1", "2"]
-
-
-def test_where_nothing_can_be_sent_ahead_all_is_read(monkeypatch):
-    """Of a version of httpcore that keeps its parts elsewhere: slower, never wrong."""
-    monkeypatch.setattr(wires, "_PARTS", ("_elsewhere",))
-    server = RawServer(numbered)
-    with asking(server) as client:
-        calls = [ask(client, number) for number in range(5)]
-        assert [number_of(call.answer()) for call in calls] == [*range(5)]
-    server.close()
-
-
-def test_what_answers_a_dropped_request_is_never_taken_for_another():
-    """Its connection is closed; the others go on, and none is lost."""
-    server = RawServer(numbered)
-    with asking(server) as client:
-        for number in range(40):
-            first, other = ask(client, number), ask(client, 1_000 + number)
-            (first if number % 2 else other).drop()
-            assert number_of((other if number % 2 else first).answer()) % 1_000 == number
-    server.close()
-
-
-@pytest.mark.parametrize("end", [RESET, CLOSED])
-def test_a_request_whose_connection_breaks_is_sent_again(end):
-    """The break shows when the answer is waited for, and not before."""
-    broken = iter([False, True])
-
-    def respond(request: httpx.Request) -> Sent:
-        return Sent(b"", end) if next(broken, False) else numbered(request)
-
-    server, hours = RawServer(respond), Hours()
-    with asking(server, hours) as client:
-        ask(client, 1).answer()
-        later = ask(client, 2)
-        assert hours.waits == []
-        assert number_of(later.answer()) == 2 and len(hours.waits) == 1
-    server.close()
 
 
 # ---------- gzip unfolded by hand

@@ -318,19 +318,19 @@ def test_a_block_of_one_instant_of_any_length_is_found(desk, number):
 
 
 def test_a_key_refused_at_a_seam_ends_the_run(desk):
-    """It is no doubt about the list: the key was revoked. The next page was asked for before."""
+    """It is no doubt about the list: the key was revoked."""
     service, numbers = desk.service, count(1)
 
     def revoke(request: httpx.Request) -> httpx.Response | None:
         number = next(numbers) if request.url.path.endswith("/payments") else 0
         if number == 6:
             appear(service, 0)
-        return refusal(401, "UNAUTHORIZED") if number == 8 else None
+        return refusal(401, "UNAUTHORIZED") if number == 7 else None
 
     service.intercept = revoke
     with pytest.raises(KeyRefused):
         read(desk)
-    assert service.paths().count("/payments") == 8
+    assert service.paths().count("/payments") == 7
 
 
 def test_pages_of_rejected_records_are_no_circle(desk, monkeypatch):
