@@ -13,6 +13,7 @@ from svc_analytics.closing.acceptances import Finding
 from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import Language
 from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.models import read_checks, read_footings
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout
@@ -169,6 +170,26 @@ def test_every_door_names_an_accepted_record_as_not_counted(desk, run, tmp_path)
     ] == []
     assert "blocking" not in doors["findings"] + doors["check"] and "accepted" in doors["findings"]
     assert run("check").code == 0 and "0 of them blocking" in run("check").err
+
+
+def test_check_says_what_each_rule_is_without_a_lake(run):
+    """By its title, its severity, its name, and what must hold."""
+    text = run("check", "--rules").out
+    assert "Receipts do not match their payments (blocking, receipt_proves_its_payment)" in text
+    rows = json.loads(run("check", "--rules", "--json").out)["rules"]
+    assert len(rows) == len(read_checks()) + len(read_footings())
+    assert {row["severity"] for row in rows} == {"blocking", "advisory"}
+
+
+def test_what_a_person_accepted_stands_as_accepted_and_is_offered_to_nobody(desk, run):
+    """With the name and the reason, though no money is left out by it."""
+    lake_of(desk, payout(9, "2026-10-15T12:00:00Z", "3", "0") | {"debited_amount": "4"})
+    rule = "payout_debited_equals_amount_plus_fee"
+    assert f"svc-analytics accept {rule}" in run("check").out
+    run("accept", rule, "--all", "--reason", "so it is", "--by", "Mina", "--yes")
+    for text in (run("check").out, run("check", "--all").out):
+        assert ". Accepted\n" in text and "Mina" in text and "so it is" in text
+        assert f"svc-analytics accept {rule}" not in text
 
 
 def test_check_and_close_name_a_line_that_lies_ahead(desk, run):

@@ -23,7 +23,7 @@ from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.counting import count
-from svc_analytics.warehouse.models import read_checks
+from svc_analytics.warehouse.models import read_checks, read_footings
 from svc_analytics.warehouse.several_lakes import beside
 
 _OPEN = 10  # rows of a rule that holds up a close, so that all rules fit a screen
@@ -40,6 +40,9 @@ _OPEN = 10  # rows of a rule that holds up a close, so that all rules fit a scre
 @shared_options.engine_options
 @click.option("--all", "has_all", is_flag=True, help="List every row that breaks a rule.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print every row as CSV.")
+@click.option(
+    "--rules", "has_rules", is_flag=True, help="Say what each rule is, and check nothing."
+)
 @shared_options.several_lakes_options
 def check(
     *,
@@ -48,6 +51,7 @@ def check(
     engine_data: tuple[str, ...],
     has_all: bool,
     as_csv: bool,
+    has_rules: bool,
     data_dir: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -58,8 +62,12 @@ def check(
     of its month and the totals of all others; --deep makes every month's figures from all
     rows too, and compares. Of sealed months in a row, each must open with what the one
     before closed with. With --data-dir several times, it lists the findings of each merchant.
+    --rules says what each rule is, and needs no lake.
     """
     shared_options.check_one_form(as_csv=as_csv, as_json=as_json)
+    if has_rules:
+        click.echo(_rules(as_csv=as_csv, as_json=as_json), nl=not as_csv)
+        return
     opened = shared_options.open_each(data_dir, read_engine(engine, engine_data))
     tables_of = [_findings(lake, is_deep) for lake in opened]
     findings = beside(opened, tables_of)
@@ -77,6 +85,16 @@ def check(
     echo_note(line, "rules", rules=rules, findings=len(findings), blocking=blocking)
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _rules(*, as_csv: bool, as_json: bool) -> str:
+    """Say what each rule is: those of the records, and those of a statement's own tables."""
+    rules = [*read_checks(), *read_footings()]
+    if as_csv or as_json:
+        rows = [{"rule": r.name, "severity": r.severity, "meaning": r.meaning} for r in rules]
+        return to_safe_csv(pa.Table.from_pylist(rows)) if as_csv else to_json({"rules": rows})
+    texts = (f"{r.title} ({r.severity}, {r.name})\n{wrapped(r.meaning, '  ')}" for r in rules)
+    return "\n\n".join(texts)
 
 
 def _text(findings: pa.Table, has_all: bool) -> list[str]:
