@@ -216,7 +216,7 @@ LACKING = {
 def test_a_query_without_room_ends_in_one_clear_line(regular, monkeypatch, query, expected):
     """Sorting spills until the disk is full; a median cannot spill."""
     room = "SET memory_limit='40MB'; SET threads=1; SET max_temp_directory_size='1MB'"
-    monkeypatch.setattr(warehouse_module, "bound_memory", lambda held, rows: held.execute(room))
+    monkeypatch.setattr(warehouse_module, "bound_memory", lambda held, *_: held.execute(room))
     with pytest.raises(QueryError) as refused:
         regular.sql(query)
     assert str(refused.value) == expected.format(place=regular.path)
