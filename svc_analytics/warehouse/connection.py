@@ -57,7 +57,7 @@ def give_back_memory(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection, rows: int, most: str = MOST_MEMORY) -> None:
+def bound_memory(connection: duckdb.DuckDBPyConnection, rows: int, most: str | None = None) -> None:
     """Let queries over so many records spill rather than take more memory.
 
     Each thread has sorts and joins of its own, which can spill only so far: the lines of five
@@ -65,7 +65,7 @@ def bound_memory(connection: duckdb.DuckDBPyConnection, rows: int, most: str = M
     memory by SVC_MEMORY has all threads too.
     """
     setting = read_memory()
-    connection.execute(f"SET memory_limit='{setting or most}'")
+    connection.execute(f"SET memory_limit='{setting or most or MOST_MEMORY}'")
     if rows > LARGE and not setting:
         connection.execute("SET threads=1")
 

@@ -28,7 +28,6 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.connection import (
     CONFIG,
-    MOST_MEMORY,
     bound_memory,
     error_line,
     give_back_memory,
@@ -199,7 +198,7 @@ def open_warehouse(
     as_written: bool = False,
     period: Span | None = None,
     wider: Span | None = None,
-    most_memory: str = MOST_MEMORY,
+    most_memory: str | None = None,
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 

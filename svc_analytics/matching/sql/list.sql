@@ -101,34 +101,32 @@ select
     cell
 from western
 ;
--- written_days: each text that should be a day: its three numbers, its hour, what else it may be.
+-- days: the day of each text that should be one, by the order that its column has; an instant's
+-- is that of the month's zone.
 with filled as (
     select distinct unnest(['day', 'paid']) as role, unnest([day, paid]) as cell from cells
-)
+),
 
-select
-    *,
-    unnest(regexp_extract(
-        cell, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})(?:[T ,].*)?$',
-        ['first', 'mark', 'second', 'third']
-    )),
-    unnest(regexp_extract(
-        cell, '^(.*?\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?$', ['clocked', 'shift']
-    )),
-    try_strptime(
-        regexp_replace(cell, '[ ,]+\d{1,2}:\d\d.*$', ''),
-        ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y']
-    )::date as named
-from filled
-where cell is not null
-;
--- dated: the same with its year, month and day, by the order that its column has.
-with evidence as (
+written as (
+    select
+        *,
+        unnest(regexp_extract(
+            cell, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})(?:[T ,].*)?$',
+            ['first', 'mark', 'second', 'third']
+        )),
+        unnest(regexp_extract(
+            cell, '(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?$', ['clock', 'shift']
+        ))
+    from filled
+    where cell is not null
+),
+
+evidence as (
     select
         role,
         bool_or(mark = '.' or try_cast(first as int) > 12) as is_day_first,
         bool_or(mark <> '.' and try_cast(second as int) > 12) as is_month_first
-    from written_days
+    from written
     where length(third) = 4
     group by role
 ),
@@ -141,45 +139,45 @@ ordered as (
             when $day_order is not null then $day_order
             when length(third) < 4 or is_day_first = is_month_first and first <> second then null
             else if(is_month_first and not is_day_first, 'MDY', 'DMY')
-        end as day_order
-    from written_days
+        end as day_order,
+        case day_order when 'YMD' then [first, second, third] when 'MDY' then [third, first, second]
+            when 'DMY' then [third, second, first] end as texts,
+        list_transform(texts, lambda text: try_cast(text as int)) as numbers,
+        numbers[1] + if(numbers[1] < 100, 2000, 0) as year
+    from written
     left join evidence using (role)
 )
 
 select
-    *, case when day_order = 'YMD' then first when day_order <> '' then third end::int as short,
-    short + if(short < 100, 2000, 0) as year,
-    if(day_order = 'MDY', first, second)::int as month,
-    case day_order when 'YMD' then third when 'MDY' then second else first end::int as day
-from ordered
-where first <> ''
-;
--- days: the day of each such text: of an instant, in the zone of the month.
-select
-    w.role, w.cell,
+    role, cell,
     case
-        when w.shift <> '' or w.clocked <> '' and $is_utc then (try_cast(
-            replace(w.clocked, '/', '-')
-            || if(w.shift in ('', 'Z', 'UTC'), '+00', regexp_replace(w.shift, '(\d\d):?(\d\d)', '\1:\2'))
-            as timestamptz
-        ) at time zone $zone)::date
-        when d.year < 1700 then if(d.day between 1 and j.days, j.starts_on + d.day - 1, null)
-        when d.year is not null
-            then try_cast(printf('%04d-%02d-%02d', d.year, d.month, d.day) as date)
-        else w.named
-    end as day_on,
+        when o.year < 1700
+            then if(numbers[3] between 1 and j.days, j.starts_on + numbers[3] - 1, null)
+        when o.year is not null
+            then try_cast(printf('%04d-%02d-%02d', o.year, numbers[2], numbers[3]) as date)
+        else try_strptime(
+            regexp_replace(cell, '[ ,]+\d{1,2}:\d\d.*$', ''),
+            ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y']
+        )::date
+    end as written_on,
+    if(
+        shift <> '' or clock <> '' and $is_utc,
+        (try_cast(concat(
+            written_on, ' ', clock, if(shift in ('', 'Z', 'UTC'), '+00', shift)
+        ) as timestamptz) at time zone $zone)::date,
+        written_on
+    ) as day_on,
     case
         when day_on is not null then null
-        when d.day_order is null and length(d.third) < 3
+        when day_order is null and length(third) in (1, 2)
             then 'has a year of two digits: write day_order = "DMY", "MDY" or "YMD" in match.toml'
-        when d.mark <> '' and d.day_order is null
+        when day_order is null and mark <> ''
             then 'can be two days: write day_order = "DMY" or "MDY" in match.toml'
-        when regexp_full_match(w.cell, '[\d.]+') then 'is no day: format the column as dates'
+        when regexp_full_match(cell, '[\d.]+') then 'is no day: format the column as dates'
         else 'is no day'
     end as why
-from written_days as w
-left join dated as d using (role, cell)
-left join jalali as j on j.year = d.year and j.month = d.month
+from ordered as o
+left join jalali as j on j.year = o.year and j.month = numbers[2]
 ;
 -- list: a row of theirs, with its name and an id that the order of rows does not change.
 with named as (
