@@ -12,7 +12,7 @@ from svc_analytics.closing.acceptances import last_name
 from svc_analytics.formatting.cells import COIN, Cell, number_cell
 from svc_analytics.formatting.display import DisplayTable, lined_up
 from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS
-from svc_analytics.matching.match import MEANINGS, Match
+from svc_analytics.matching.match import MEANING, Match
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.notebook.desk import controls
@@ -20,7 +20,6 @@ from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.records import PAGE
 
-_MEANING = {code.partition(".")[2]: code for code in MEANINGS}
 _ROWS = ["what it is", "theirs", "their amount", "ours", "our amount"]
 _SUMMARY = ["what it is", "count", "coin", "theirs", "ours", "difference"]
 _ALL, _ONE, _OPEN = "Nothing is open: it agrees.", "1 row is open", "{count} rows are open"
@@ -129,7 +128,7 @@ class MatchBox:
         row = self._open[self._place]
         lines = Message("line {lines} of their list", lines=row["lines"]) if row["lines"] else ""
         could = Message("it could be {names}", names=row["candidates"]) if row["candidates"] else ""
-        self.said.value = self._looks.line(Message(_MEANING[row["code"]]), lines, could)
+        self.said.value = self._looks.line(MEANING[row["code"]], lines, could)
         self.record.disabled = not row["ours_key"] or self.kind.value in PRESETS
 
     def _press(self, place: int) -> None:
@@ -177,7 +176,7 @@ def _count_text(count: int) -> str:
 
 def _cells(row: dict[str, Any]) -> Iterator[Cell]:
     """Yield the cells of an open row: what it is, and each side with its amount."""
-    yield Cell(Message(_MEANING[row["code"]]))
+    yield Cell(MEANING[row["code"]])
     for side in ("theirs", "ours"):
         amount, coin = row[f"{side}_amount"], row[f"{side}_currency"]
         yield Cell(row[f"{side}_key"] or "")
@@ -193,5 +192,5 @@ def summary_table(both: Match) -> DisplayTable:
             amounts = (theirs, ours, EXACT.subtract(theirs, ours))
             count = Cell("" if place else f"{each['count']:,}", is_number=True)
             cells = [number_cell(amount, COIN, is_exact=True) for amount in amounts]
-            rows.append([Cell(Message(_MEANING[code])), count, Cell(coin), *cells])
+            rows.append([Cell(MEANING[code]), count, Cell(coin), *cells])
     return DisplayTable("", _SUMMARY, lined_up(rows), len(rows))
