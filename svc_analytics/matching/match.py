@@ -20,7 +20,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
-from svc_analytics.formatting.display import Display, display_table
+from svc_analytics.formatting.display import MOST_ROWS, Display
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import csv_pairs, csv_parts, to_frame
 from svc_analytics.formatting.texts import counted
@@ -32,6 +32,7 @@ from svc_analytics.matching.headings import BOOKS, KINDS, find_headings
 from svc_analytics.matching.known import Known, add_known, read_known
 from svc_analytics.matching.list_file import read_list
 from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
+from svc_analytics.matching.tables import MEANING, SIDES, open_table, summary_table
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.periods import Period, parse_period
@@ -42,17 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMS = ("csv", "parquet")
-_MEANINGS = (
-    *("match.agreed", "match.within", "match.ambiguous", "match.no_payment", "match.no_order"),
-    *("match.paid_twice", "match.short", "match.over", "match.refunded", "match.refunded_in_part"),
-    *("match.refunded_over", "match.cancelled_but_paid", "match.expired_but_paid"),
-    *("match.other_currency", "match.other_period", "match.not_arrived", "match.not_sent"),
-    *("match.arrived_twice", "match.arrived_less_fee", "match.other_amount"),
-    *("match.entry_missing", "match.entry_doubled", "match.entry_edited", "match.entry_foreign"),
-    "match.other_account",
-)
-MEANING = {code.partition(".")[2]: Message(code) for code in _MEANINGS}
-_SIDES = ("theirs", "ours")
 _OURS = (
     {"charged_amount", "net_amount"},
     {"debited_amount", "fee_amount"},
@@ -65,10 +55,6 @@ SUMMARY = pa.schema(
     [(name, pa.string()) for name in ("code", "meaning")]
     + [("count", pa.int64()), ("currency", pa.string())]
     + [(name, MONEY) for name in ("theirs", "ours", "difference", "ours_usd")]
-)
-_SHOWN = (
-    *("code", "theirs_key", "ours_key", "theirs_amount", "theirs_currency"),
-    *("ours_amount", "ours_currency", "lines"),
 )
 Sums = dict[str, Decimal]
 
@@ -114,10 +100,10 @@ class Match(Displayable):
     @property
     def open_count(self) -> int:
         """How many orders, payouts or entries are open."""
-        return sum({row["code"]: row["open_count"] for row in self._sums}.values())
+        return sum({row["code"]: row["open_count"] for row in self.sums_by_code}.values())
 
     @cached_property
-    def _sums(self) -> list[dict[str, Any]]:
+    def sums_by_code(self) -> list[dict[str, Any]]:
         """The sums by code, in the order of their meanings, and by coin."""
         return sorted(self.sums.to_pylist(), key=lambda row: [*MEANING].index(row["code"]))
 
@@ -125,9 +111,9 @@ class Match(Displayable):
     def by(self) -> dict[str, dict[str, Any]]:
         """By code: the count, and the sums of both sides by coin."""
         by: dict[str, dict[str, Any]] = {}
-        for row in self._sums:
+        for row in self.sums_by_code:
             each = by.setdefault(row["code"], {"count": row["count"], "theirs": {}, "ours": {}})
-            for side in _SIDES:
+            for side in SIDES:
                 if row[side] is not None:
                     each[side][row["coin"]] = row[side]
         return by
@@ -143,8 +129,8 @@ class Match(Displayable):
     @cached_property
     def _summary(self) -> pa.Table:
         rows: list[dict[str, Any]] = []
-        for row in self._sums:
-            theirs, ours = (row[side] or Decimal(0) for side in _SIDES)
+        for row in self.sums_by_code:
+            theirs, ours = (row[side] or Decimal(0) for side in SIDES)
             is_more = bool(rows) and rows[-1]["code"] == row["code"]
             said = {"meaning": str(MEANING[row["code"]]), "currency": row["coin"]}
             said |= {"theirs": theirs, "ours": ours, "difference": EXACT.subtract(theirs, ours)}
@@ -259,11 +245,10 @@ class Match(Displayable):
         lines.append(Message(code, month=period.folder, seal=(self.seal or "")[:12]))
         if self.asked.within:
             lines.append(Message("match.tolerance", amount=format_amount(self.asked.within)))
-        summary = self._summary.drop_columns(["code"])
-        tables = [display_table(summary, "by what it is", why="counted above")]
-        if self._open.num_rows:
+        tables = [summary_table(self.sums_by_code)]
+        if count := self._open.num_rows:
             title_of = counted(self.open_count, "open row")
-            tables.append(display_table(self._open, title_of, why="none", only=_SHOWN))
+            tables.append(open_table(self._open.slice(0, MOST_ROWS).to_pylist(), title_of, count))
         return Display(title, [*lines, *self.notes], tables)
 
     def __repr__(self) -> str:

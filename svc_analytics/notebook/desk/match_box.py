@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing.acceptances import last_name
-from svc_analytics.formatting.cells import COIN, Cell, number_cell
-from svc_analytics.formatting.display import DisplayTable, lined_up
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS
-from svc_analytics.matching.match import MEANING, Match
+from svc_analytics.matching.match import Match
+from svc_analytics.matching.tables import MEANING, OPEN_HEADS, open_cells, summary_table
 from svc_analytics.messages import Message
-from svc_analytics.money import EXACT, format_amount
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.records import PAGE
 
-_ROWS = ["what it is", "theirs", "their amount", "ours", "our amount"]
-_SUMMARY = ["what it is", "count", "coin", "theirs", "ours", "difference"]
 _ALL, _ONE, _OPEN = "Nothing is open: it agrees.", "1 row is open", "{count} rows are open"
 _ROWS_OF = "rows {first} to {last} of {count}"
 
@@ -106,7 +103,7 @@ class MatchBox:
         both, count = self._match, len(self._open)
         self.save.layout.display = "none" if both is None else ""
         self.parts.layout.display = "" if count else "none"
-        summary = self._looks.table(summary_table(both)) if both else ""
+        summary = self._looks.table(summary_table(both.sums_by_code)) if both else ""
         scrolled = f'<div class="svc-matched" tabindex="0">{summary}</div>'
         self.summary.value = scrolled if both else ""
         shown = self._open[self._first : self._first + PAGE]
@@ -115,8 +112,8 @@ class MatchBox:
         self.back.disabled, self.on.disabled = not self._first, last >= count
         span = Message(_ROWS_OF, first=self._first + 1, last=last, count=f"{count:,}")
         self.count.value = self._looks.line(span, is_announced=True)
-        rows = [[*_cells(row)] for row in shown]
-        table = DisplayTable("", _ROWS, rows, count)
+        rows = [[*open_cells(row)] for row in shown]
+        table = DisplayTable("", OPEN_HEADS, rows, count)
         chosen = self._place - self._first
         content = content_of(table, "open rows", self._looks, chosen=chosen)
         self.table.show(content | {"count": count} if count else {})
@@ -172,25 +169,3 @@ class MatchBox:
 
 def _count_text(count: int) -> str:
     return Message({0: _ALL, 1: _ONE}.get(count, _OPEN), count=f"{count:,}")
-
-
-def _cells(row: dict[str, Any]) -> Iterator[Cell]:
-    """Yield the cells of an open row: what it is, and each side with its amount."""
-    yield Cell(MEANING[row["code"]])
-    for side in ("theirs", "ours"):
-        amount, coin = row[f"{side}_amount"], row[f"{side}_currency"]
-        yield Cell(row[f"{side}_key"] or "")
-        yield Cell("" if amount is None else f"{format_amount(amount)} {coin}", is_fixed=True)
-
-
-def summary_table(both: Match) -> DisplayTable:
-    """Return the sums of a match: of each way and coin both sides, and the difference."""
-    rows = []
-    for code, each in both.by.items():
-        for place, coin in enumerate(sorted({*each["theirs"], *each["ours"]})):
-            theirs, ours = (each[side].get(coin, 0) for side in ("theirs", "ours"))
-            amounts = (theirs, ours, EXACT.subtract(theirs, ours))
-            count = Cell("" if place else f"{each['count']:,}", is_number=True)
-            cells = [number_cell(amount, COIN, is_exact=True) for amount in amounts]
-            rows.append([Cell(MEANING[code]), count, Cell(coin), *cells])
-    return DisplayTable("", _SUMMARY, lined_up(rows), len(rows))
