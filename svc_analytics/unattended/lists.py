@@ -19,6 +19,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.texts import counted
 from svc_analytics.lake.lake import Lake
 from svc_analytics.matching.headings import BOOKS, KINDS
+from svc_analytics.matching.tables import MEANING
 from svc_analytics.money import format_amount
 from svc_analytics.periods import MONTH, noun_of
 from svc_analytics.unattended.notices import OPEN, Notice, read_notice_log, state
@@ -133,7 +134,7 @@ def _row(of: str, label: str, row: dict[str, Any]) -> Notice:
         for side in ("theirs", "ours")
         if (amount := row[f"{side}_amount"]) is not None
     ]
-    line = f"{row['code']}: {', '.join(sides)}"
+    line = f"{MEANING[row['code']]}: {', '.join(sides)}"
     digest = sha256(f"{line} {row['record_ids']}".encode()).hexdigest()[:16]
     return state(f"{OPEN}:{of}:{digest}", OPEN, [_subject(of), line], label)
 

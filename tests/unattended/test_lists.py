@@ -43,7 +43,7 @@ def heard(office: PostOffice) -> list[tuple[str, list[str]]]:
 
 
 def line(name: str) -> str:
-    return f"no_payment: theirs {name} 7 usdt"
+    return f"no payment for a paid order: theirs {name} 7 usdt"
 
 
 def test_each_open_row_is_told_once_and_a_new_one_when_it_comes(call, write, told):
