@@ -103,7 +103,11 @@ def test_changed_rows_open_below_the_figures(versions):
     for shown in (found._repr_html_(), found.to_html()):
         details = re.findall(r"(?s)<details[^>]*>(.*?)</details>", shown)
         assert details[0].startswith("<summary>lines: 1 record differs</summary>")
-        assert LATE["id"] in details[0] and ">late<" in details[0]
+        assert (
+            "&lt;script&gt;" in details[0]
+            and "20 Oct 2026 10:00" in details[0]
+            and ">late<" in details[0]
+        )
         assert any(part.startswith("<summary>daily: ") for part in details)
 
 
