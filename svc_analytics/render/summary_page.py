@@ -106,7 +106,15 @@ class AllCoins:
         return None if not counts or None in counts else sum(filter(None, counts))
 
     def is_alike(self, other: AllCoins, name: str) -> bool:
-        """Whether both sums in USD are of the same coins, and of every record of these."""
+        """Whether both sums in USD are of the same coins, and of every record of these.
+
+        >>> all_priced, some = (
+        ...     AllCoins([{"currency": "btc", "payments_count": 2, "usd_gross_priced_count": count}])
+        ...     for count in (2, 1)
+        ... )
+        >>> all_priced.is_alike(all_priced, "usd_fees"), all_priced.is_alike(some, "usd_fees")
+        (True, False)
+        """
         if name == _WORTH:
             return True
         rows = [row for row in (*self.rows, *other.rows) if row.get(_MADE_OF[name][0]) != 0]
