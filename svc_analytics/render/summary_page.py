@@ -108,11 +108,11 @@ class AllCoins:
     def is_alike(self, other: AllCoins, name: str) -> bool:
         """Whether both sums in USD are of the same coins, and of every record of these.
 
-        >>> all_priced, some = (
-        ...     AllCoins([{"currency": "btc", "payments_count": 2, "usd_gross_priced_count": count}])
-        ...     for count in (2, 1)
+        >>> whole, some = (
+        ...     AllCoins([{"currency": "btc", "payments_count": 2, "usd_gross_priced_count": n}])
+        ...     for n in (2, 1)
         ... )
-        >>> all_priced.is_alike(all_priced, "usd_fees"), all_priced.is_alike(some, "usd_fees")
+        >>> whole.is_alike(whole, "usd_fees"), whole.is_alike(some, "usd_fees")
         (True, False)
         """
         if name == _WORTH:
