@@ -49,9 +49,9 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period, parse_period, utc_months
 from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
+from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import check_currency, printed, write_folder
-from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.finality import unread_again
@@ -327,7 +327,9 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     job.proven.add(seal)
     reasons = (*new.reasons, *map(Reason, proof.findings.of_files))
     result = CloseResult(label, proof.state, folder, len(sealed), seal, reasons, new.unknown)
-    result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
+    result = replace(result, receipts=new.receipts_state)
+    if table.num_rows:
+        result = replace(result, table=table, new_lines=new.tables["lines"])
     if proof.sealed and result.table is None:
         job.shown[seal] = proof.sealed
     known = [

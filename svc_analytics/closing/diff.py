@@ -28,8 +28,8 @@ from svc_analytics.interrupts import interruptible
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT, format_amount, is_plain
 from svc_analytics.render.bridge import TREND
+from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
-from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.warehouse.connection import NO_BARS
 from svc_analytics.warehouse.figures import read_figures
 

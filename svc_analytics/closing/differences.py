@@ -37,14 +37,19 @@ from svc_analytics.render.compared.figures import (
     figures_by_coin,
 )
 from svc_analytics.render.compared.side_by_side import comparison_tables, head_lines
+from svc_analytics.render.differences import (
+    MOST_ROWS,
+    RECORDS,
+    SHOWN,
+    difference_cell,
+    record_names,
+)
 from svc_analytics.render.document import Reason, reasons_of
-from svc_analytics.render.tables import RECORDS, SHOWN, difference_cell
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_ROWS = 200  # of one table's changed rows, on a page
 Figures = dict[str, dict[str, Decimal | None]]  # by coin and name
 _FIGURES = ("summary", "figures")
 
@@ -62,6 +67,7 @@ class StatementDiff(Displayable):
     sides: tuple[Side, Side] = field(repr=False)
     comparison: pa.Table = field(repr=False)  # figure by figure; of versions, what differs
     table: pa.Table = field(repr=False)
+    lines: pa.Table | None = field(default=None, repr=False)  # of both, in which records are named
     altered: tuple[Message, ...] = ()  # what of the folders was changed since they were written
 
     @property
@@ -133,10 +139,15 @@ class StatementDiff(Displayable):
         for name in sorted(tables, key=lambda name: (name != RECORDS, name)):
             own = [row for row in rows if row["table_name"] == name]
             what = "record" if name == RECORDS else "figure"
-            title = f"{name}: {len(own):,} {what}{'s differ' if len(own) > 1 else ' differs'}"
+            more = "more " * (name in _FIGURES)  # than those above
+            differ = "s differ" if len(own) > 1 else " differs"
+            title = f"{name}: {len(own):,} {more}{what}{differ}"
             heads = ["record" if name == RECORDS else "figure", *SHOWN[1:]]
-            cells = [[difference_cell(row, each) for each in SHOWN] for row in own[:MOST_ROWS]]
-            yield DisplayTable(title, list(map(label, heads)), lined_up(cells), len(own))
+            names = record_names(own[:MOST_ROWS], self.lines)
+            cells = [
+                [difference_cell(row, each, names) for each in SHOWN] for row in own[:MOST_ROWS]
+            ]
+            yield DisplayTable(title, list(map(label, heads)), lined_up(cells), len(own), keys=2)
 
 
 def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
@@ -182,12 +193,14 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
         column = differences.schema.get_field_index("cause")
         no_cause = pa.nulls(len(differences), pa.string())
         differences = differences.set_column(column, "cause", no_cause)
+    known = [each["lines"] for each in tables if "lines" in each]
+    lines = pa.concat_tables(known, promote_options="default") if known else None
     altered = [
         Message("{name}: {TEXT}", name=folder, text=text)
         for folder, manifest in zip(folders, manifests, strict=True)
         for text in _alterations(folder, manifest)
     ]
-    return StatementDiff(old, new, (before, after), comparison, differences, tuple(altered))
+    return StatementDiff(old, new, (before, after), comparison, differences, lines, tuple(altered))
 
 
 def _is_one_period(old: seals.Manifest, new: seals.Manifest) -> bool:

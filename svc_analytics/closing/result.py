@@ -16,8 +16,8 @@ from svc_analytics.formatting.texts import single_line
 from svc_analytics.log import log_lines
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import noun_of
+from svc_analytics.render.differences import differences_table
 from svc_analytics.render.document import UNCHECKED, Reason, ReceiptsState, Unknown
-from svc_analytics.render.tables import differences_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,7 @@ class CloseResult(Displayable):
     signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
     is_stamped: bool = False  # by the authority that the settings name
     doubt: Message | None = None  # its lake is not the one that this machine knew
+    new_lines: pa.Table | None = field(default=None, repr=False, compare=False)
     # What was just sealed of a single month, for who shows it next: it need not be made again.
     statement: Statement | None = field(default=None, repr=False, compare=False)
 
@@ -116,7 +117,9 @@ class CloseResult(Displayable):
 
     def _display(self) -> Display:
         title = "differences from the version before"
-        tables = [] if self.table is None else [differences_table(self.table, title)]
+        tables = []
+        if self.table is not None:
+            tables.append(differences_table(self.table, title, lines=self.new_lines))
         kind = noun_of(self.label).title()
         return Display(f"{kind} {self.label}", self.describe(), tables)
 

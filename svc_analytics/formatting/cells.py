@@ -250,6 +250,23 @@ def number_cell(
     return Cell(shown.removeprefix(ROUNDED), is_number=True, exact=hidden, number=number)
 
 
+def read_difference(
+    old: Decimal, new: Decimal, kind: str, scale: int | None = None, *, is_exact: bool = False
+) -> Cell:
+    """Return a difference as that of both numbers as they are read, so that they foot.
+
+    >>> cell = read_difference(Decimal("206.547"), Decimal("209.052"), USD)
+    >>> cell.text, cell.exact
+    ('2.50', '2.505')
+    """
+    cell = number_cell(EXACT.subtract(new, old), kind, scale, is_exact=is_exact)
+    before, after = (rounded(each, kind, scale) for each in (old, new))
+    if is_exact or before is None or after is None:
+        return cell
+    shown = number_cell(EXACT.subtract(after, before), kind, scale)
+    return replace(cell, text=shown.text, exact=cell.exact or cell.text)
+
+
 def unknown_cell(why: str, *, is_number: bool) -> Cell:
     """Return a value that is not there as a dash, with the reason."""
     return Cell(DASH, note=why, is_number=is_number)

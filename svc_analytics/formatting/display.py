@@ -40,7 +40,6 @@ from svc_analytics.language.catalogue import merchant_names
 from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
-_TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
 _HIDES_DIGITS = f"{ROUNDED} rounded, so a sum may miss by its last digit; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
 _EVERY_DIGIT = "--exact, in Python exact=True"  # a terminal has nothing to point at
@@ -71,6 +70,7 @@ class DisplayTable:
     # Of its columns or, where figures stand below each other, of its rows.
     names: Sequence[str] = ()
     sums: frozenset[int] = frozenset()  # columns of all others together: first, if cut into blocks
+    keys: int = 1  # columns that say what a row is of: in each block
 
     @property
     def is_cut(self) -> bool:
@@ -163,7 +163,7 @@ def table_text(
 def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list[int]]]:
     """Return the columns of each block, and how wide they are: all in one, if there is room.
 
-    The first column stands in each: it says what the others are of. What sums them up comes first.
+    The keys stand in each: they say what the others are of. What sums them up comes first.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
     widths = [max(map(len, map(_plain_text, column))) for column in columns]
@@ -177,10 +177,12 @@ def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list
         return [(whole, widths)]
     # In blocks, what rows are of need not be broken.
     widths[0] = max(widths[0], min(max(map(len, map(_plain_text, columns[0]))), room // 3))
-    blocks = [[0]]
-    for place in sorted(whole[1:], key=lambda place: place not in table.sums):
-        if len(blocks[-1]) > 1 and _width([widths[each] for each in (*blocks[-1], place)]) > room:
-            blocks.append([0])
+    keys = whole[: table.keys]
+    blocks = [[*keys]]
+    for place in sorted(whole[table.keys :], key=lambda place: place not in table.sums):
+        is_new = len(blocks[-1]) == len(keys)
+        if not is_new and _width([widths[each] for each in (*blocks[-1], place)]) > room:
+            blocks.append([*keys])
         blocks[-1].append(place)
     return [(block, [widths[place] for place in block]) for block in blocks]
 
@@ -222,13 +224,11 @@ class Display:
     title: str
     lines: list[str] = field(default_factory=list)
     tables: list[DisplayTable] = field(default_factory=list)
-    folded: list[DisplayTable] = field(default_factory=list)  # to open; in print, their titles
+    folded: list[DisplayTable] = field(default_factory=list)  # to open; not in print
 
     def __repr__(self) -> str:
         parts = map(wrapped, [*filter(None, [self.title]), *map(single_line, self.lines)])
-        titles = [table.title for table in self.folded]
-        titles += [_TO_OPEN] * bool(titles)
-        return escape_invisible("\n".join([*parts, *map(table_text, self.tables), *titles]))
+        return escape_invisible("\n".join([*parts, *map(table_text, self.tables)]))
 
     def _repr_html_(self) -> str:
         tables = [*map(table_html, self.tables), *map(folded_html, self.folded)]

@@ -203,8 +203,8 @@ class Band:
         before = earlier.usd(name) if earlier else None
         if earlier is None or before is None or value is None or self.is_running:
             return DASH
-        is_whole = earlier.is_whole(name) and self.summary_page.coins.is_whole(name)
-        return change_text(before, value) if is_whole else NOT_MEANINGFUL
+        is_alike = earlier.is_alike(self.summary_page.coins, name)
+        return change_text(before, value) if is_alike else NOT_MEANINGFUL
 
 
 def change_text(before: Decimal, now: Decimal) -> str:

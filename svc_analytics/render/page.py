@@ -18,6 +18,7 @@ from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render import document, front
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
+from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.findings import (
@@ -30,7 +31,7 @@ from svc_analytics.render.findings import (
 )
 from svc_analytics.render.front import UNCLEAR, Band
 from svc_analytics.render.picture import Look, css_families, draw_svg
-from svc_analytics.render.tables import RESTATEMENT, StatementTables
+from svc_analytics.render.tables import StatementTables
 from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.figures import in_sentence
 from svc_analytics.webhooks.reconcile import describe

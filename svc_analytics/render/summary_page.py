@@ -66,10 +66,7 @@ class AllCoins:
     def head(self) -> Message:
         """The head of their sums in USD: of how many coins, where one has no USD value at all."""
         unpriced = [row for row in self.rows if any(_is_unpriced(row, name) for name in _MADE_OF)]
-        if not unpriced:
-            return ALL_COINS
-        total = len(self.rows)
-        return Message(_SOME_COINS, count=total - len(unpriced), total=total)
+        return head_of_sum(len(self.rows) - len(unpriced), len(self.rows))
 
     def has(self, name: str) -> bool:
         """Whether a figure in USD is stated: an older release did not state them all."""
@@ -108,9 +105,25 @@ class AllCoins:
         counts = [unpriced_of(row, *records) for row in self.rows]
         return None if not counts or None in counts else sum(filter(None, counts))
 
-    def is_whole(self, name: str) -> bool:
-        """Whether every record behind a sum in USD has a USD value."""
-        return self.unpriced_behind(name) == 0
+    def is_alike(self, other: AllCoins, name: str) -> bool:
+        """Whether both sums in USD are of the same coins, and of every record of these.
+
+        >>> whole, some = (
+        ...     AllCoins([{"currency": "btc", "payments_count": 2, "usd_gross_priced_count": n}])
+        ...     for n in (2, 1)
+        ... )
+        >>> whole.is_alike(whole, "usd_fees"), whole.is_alike(some, "usd_fees")
+        (True, False)
+        """
+        if name == _WORTH:
+            return True
+        rows = [row for row in (*self.rows, *other.rows) if row.get(_MADE_OF[name][0]) != 0]
+        kinds: dict[str, set[bool | None]] = {str(row["currency"]): set() for row in rows}
+        for row in rows:
+            is_priced = unpriced_of(row, _MADE_OF[name]) == 0
+            whole = True if is_priced else False if _is_unpriced(row, name) else None
+            kinds[str(row["currency"])].add(whole)
+        return all(each in ({True}, {False}) for each in kinds.values())
 
     def unpriced_behind(self, name: str) -> int | None:
         """Return how many records add nothing to a sum in USD; None if that is unknown."""
@@ -122,6 +135,11 @@ class AllCoins:
             return Decimal()  # nothing is worth nothing at any rate
         value: Decimal | None = row.get(name)
         return value
+
+
+def head_of_sum(count: int, total: int) -> Message:
+    """Return the head of a sum in USD: of all coins, or of how many of them."""
+    return ALL_COINS if count == total else Message(_SOME_COINS, count=count, total=total)
 
 
 def is_of_all_coins(head: str) -> bool:

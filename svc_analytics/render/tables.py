@@ -19,7 +19,6 @@ from svc_analytics.formatting.cells import (
     Cell,
     CellMaker,
     kind_of,
-    kind_of_unit,
     number_cell,
     unknown_cell,
 )
@@ -27,8 +26,9 @@ from svc_analytics.formatting.display import DisplayTable, head_of, headings_of,
 from svc_analytics.formatting.status_line import RUNNING, StatusLine, attach, running
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
-from svc_analytics.money import as_decimal, format_amount, is_plain
+from svc_analytics.money import as_decimal, format_amount
 from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.differences import MOST_ROWS, RESTATEMENT, SHOWN, differences_table
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
 from svc_analytics.render.figures import (
@@ -49,7 +49,6 @@ from svc_analytics.render.summary_page import (
 )
 from svc_analytics.warehouse.figures import as_moved, label_of, moved_table, read_figures
 
-MOST_ROWS = 200  # of one table; the rest is in the other forms
 _DAYS = ("day", "occurred_at_local")
 MOST_MONTHS = 12  # of cohorts; older ones are in the table itself
 MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
@@ -121,7 +120,9 @@ class StatementTables:
     def restated(self) -> DisplayTable:
         """Return the differences from the version before: records, then the figures they moved."""
         columns = ("table_name", *SHOWN)
-        shown = differences_table(self.statement.tables[RESTATEMENT], label(RESTATEMENT), columns)
+        tables = self.statement.tables
+        restated, lines = tables[RESTATEMENT], tables["lines"]
+        shown = differences_table(restated, label(RESTATEMENT), columns, lines)
         meanings = [meaning(RESTATEMENT, each) for each in columns]
         return replace(shown, meanings=meanings, caption=self.status_line.text)
 
@@ -446,51 +447,3 @@ def _crossing(row: Mapping[str, Any], most: Decimal, scale: int | None) -> Cell:
     amount = number_cell(row["refunds_paid"], COIN, places, why="unknown")
     shade = -(-SHADES * ratio // most) if ratio and most else 0
     return replace(share, below=amount, shade=int(shade))
-
-
-# ---------- What differs between two versions, in words: records, then the figures they moved
-
-
-RESTATEMENT = "restatement"  # the table: no statement has one of its own
-RECORDS = "lines"  # the table whose rows are records; the rows of all others are figures
-SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delta", "detail")
-_VALUES = ("old_value", "new_value", "delta")
-
-
-def records_first(table: pa.Table, most: int) -> pa.Table:
-    """Return the first rows of a table of differences, those of records before all others."""
-    is_record = pc.equal(table["table_name"], RECORDS)
-    parts = [table.filter(is_record), table.filter(pc.invert(is_record))]
-    return pa.concat_tables(parts).slice(0, most)
-
-
-def main_differences(table: pa.Table) -> pa.Table:
-    """Return the differences of records, and of the figures that are numbers, each once."""
-    numbers = [name for name, figure in read_figures().items() if figure.is_number]
-    is_number = pc.is_in(table["name"], value_set=pa.array(numbers, pa.string()))
-    is_figure = pc.is_in(table["table_name"], value_set=pa.array(["summary", "figures"]))
-    is_record = pc.equal(table["table_name"], RECORDS)
-    return table.filter(pc.or_(is_record, pc.and_(is_figure, is_number)))
-
-
-def differences_table(
-    table: pa.Table, title: str = "", columns: Sequence[str] = SHOWN
-) -> DisplayTable:
-    """Return differences to display: those of records, then the figures they moved."""
-    rows = records_first(table, MOST_ROWS).to_pylist()
-    cells = lined_up([[difference_cell(row, each) for each in columns] for row in rows])
-    return DisplayTable(title, [*map(label, columns)], cells, table.num_rows, names=columns)
-
-
-def difference_cell(row: Mapping[str, str | None], column: str) -> Cell:
-    """Return a text of a difference as a cell: a number, or a name."""
-    text = row[column] or ""
-    if column == "name":
-        return Cell(text if row["table_name"] == RECORDS else label_of(text), is_fixed=True)
-    if column == "table_name":
-        return Cell(label(text))
-    if column in _VALUES and is_plain(text):
-        figure = read_figures().get(row["name"] or "")
-        value = as_moved(row["name"] or "", Decimal(text))
-        return number_cell(value, kind_of_unit(figure.unit) if figure else COIN)
-    return Cell(text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.errors import LakeChanged
+from svc_analytics.errors import ConfigError, LakeChanged
 from svc_analytics.formatting.display import Display, select_known
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.status_line import attach, status_line_of
@@ -22,6 +22,7 @@ from svc_analytics.messages import Message
 from svc_analytics.money import EXACT, PERCENT_SCALE, SCALE, percent_change
 from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.render.compared.side_by_side import (
+    SUM_OF_COINS,
     Bridges,
     MovedTables,
     head_lines,
@@ -30,6 +31,7 @@ from svc_analytics.render.compared.side_by_side import (
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.comparison import Comparison, compared_of, save, side_of
 from svc_analytics.statements.moved import (
+    CUSTOMERS,
     LABELS,
     MOST_RECORDS,
     OF,
@@ -52,7 +54,6 @@ if TYPE_CHECKING:
 
     from svc_analytics.statements.statement import Statement
 
-ALL_COINS = "all coins"
 DISPLAYED = 3  # records of each part in a terminal and a notebook; saved forms have all
 THRESHOLD = 10  # per cent: a figure that changed by more needs a sentence
 COIN, USD = "coin", "USD"
@@ -190,6 +191,23 @@ def _stated(side: Side, figure: str, unit: str, coin: str) -> Decimal | None:
     return reduce(EXACT.subtract, known) if len(known) == len(values) else None
 
 
+def _explained(both: Comparison) -> set[tuple[str, str]]:
+    """Return the figures to explain and their units: all, or those a comparison was narrowed to."""
+    if not both.is_narrowed:
+        return {*_STATED}
+    chosen = {*both.table["figure"].to_pylist()}
+    explained = {key for key in _STATED if chosen & {key[0], *_names(*key)}}
+    if not explained:
+        raise ConfigError(f"what moved is shown of {', '.join(EXPLAINED)}: choose of these")
+    return explained
+
+
+def _names(figure: str, unit: str) -> tuple[str, ...]:
+    """Return the names by which a figure in this unit may be chosen, beside its own."""
+    stated = _STATED[figure, unit]
+    return stated if len(stated) == 1 else (f"usd_{figure}",)
+
+
 def _parts(
     sides: tuple[Side, Side], figure: str, unit: str, coin: str, moved: Moved
 ) -> Iterator[Part]:
@@ -218,15 +236,22 @@ def _position(side: Side, coin: str, rates: dict[str, Row]) -> Position | None:
 
 
 def of_all_coins(changes: Sequence[FigureChange]) -> list[FigureChange]:
-    """Return the changes in USD of all coins together, where each of them is known."""
+    """Return the changes in USD of all coins together, but those without a USD value.
+
+    None where a coin's is unknown in coin too: of such a coin nobody can say what it is worth.
+    """
     totals = []
     for figure in EXPLAINED:
-        own = [each for each in changes if (each.figure, each.unit) == (figure, USD)]
-        if len(own) > 1 and all(each.difference is not None for each in own):
-            olds, news = ([getattr(each, name) for each in own] for name in ("old", "new"))
+        coins, own = (
+            [each for each in changes if (each.figure, each.unit) == (figure, unit)]
+            for unit in (COIN, USD)
+        )
+        known = [each for each in own if each.difference is not None]
+        if len(own) > 1 and known and all(each.difference is not None for each in coins):
+            olds, news = ([getattr(each, name) for each in known] for name in ("old", "new"))
             old, new = (reduce(EXACT.add, values) for values in (olds, news))
             parts = _added([part for each in own for part in each.parts])
-            totals.append(FigureChange(figure, ALL_COINS, USD, old, new, parts))
+            totals.append(FigureChange(figure, SUM_OF_COINS, USD, old, new, parts))
     return totals
 
 
@@ -321,10 +346,12 @@ class Change(Displayable):
         """Return the tables of what moved, part by part, with so many records of each."""
         both, rows, order = self.comparison, self.changes.to_pylist(), list(LABELS)
         parts = sorted(self.table.to_pylist(), key=lambda row: order.index(row["part"]))
+        if not any(row["of"] == OF["kept"] or row["part"] in CUSTOMERS for row in parts):
+            parts = [row | {"of": ""} for row in parts]  # no payment has a customer
         old, new = (side.name for side in both.sides)
-        bridges = Bridges((old, new), status_line_of(both.table).scales, both.is_exact)
-        wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
-        sentences = [bridges.sentences(wanted)] if wanted else []
+        count = len({coin for side in both.sides for coin in side.figures})
+        bridges = Bridges((old, new), status_line_of(both.table).scales, count, both.is_exact)
+        sentences = [table for table in [bridges.sentences(rows)] if table.rows]
         records = records_tables(self.largest.filter(pc.field("place") <= most), LABELS)
         return MovedTables(_PROMISE, bridges.tables(rows, parts), sentences, records)
 
@@ -338,15 +365,18 @@ def explain_comparison(
     """Split the changes of a comparison into parts; those above the threshold need a sentence."""
     old, new = both.old.period, both.new.period
     span = (min(old.start, new.start), max(old.end, new.end))
+    wanted = _explained(both)
     with open_warehouse(both.lake, period=span) as warehouse:
         moved = keep_moved(warehouse, old, new)
         figures = list(figure_changes(side_of(both.old), side_of(both.new), moved, coins))
-        largest = _named(
-            warehouse, moved, (old.label, new.label), [each.currency for each in figures]
-        )
-    figures += of_all_coins(figures)
+        named = _named(warehouse, moved, (old.label, new.label))
+    figures = [
+        each for each in (*figures, *of_all_coins(figures)) if (each.figure, each.unit) in wanted
+    ]
     sentences = read_sentences(both.lake.path, new.folder, EXPLAINED)
     periods = (old.folder, new.folder)
+    keys = {(each.figure, each.unit, each.currency) for each in figures}
+    largest = [row for row in named if (row["figure"], row["unit"], row["currency"]) in keys]
     changes = [
         each.row(sentences.get((*periods, each.figure, each.currency)), threshold)
         for each in figures
@@ -357,17 +387,13 @@ def explain_comparison(
         both,
         attach(pa.Table.from_pylist(changes, schema=CHANGES), status_line),
         attach(pa.Table.from_pylist(parts, schema=PARTS), status_line),
-        attach(largest, status_line),
+        attach(pa.Table.from_pylist(largest, schema=RECORDS), status_line),
     )
 
 
-def _named(
-    warehouse: Warehouse, moved: Moved, labels: tuple[str, str], coins: Collection[str]
-) -> pa.Table:
+def _named(warehouse: Warehouse, moved: Moved, labels: tuple[str, str]) -> list[Row]:
     """Return the largest records of each part, with the labels of their periods."""
-    rows = [
+    return [
         row | {"of": OF[row["whose"]], "period": labels[min(row["side"], 1)]}
         for row in largest_records(warehouse, moved).to_pylist()
-        if row["currency"] in coins
     ]
-    return pa.Table.from_pylist(rows, schema=RECORDS)

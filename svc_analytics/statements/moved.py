@@ -41,7 +41,8 @@ LABELS = {
     "price": "Price: USD per coin",
     UNPRICED: "No USD value",
 }
-OF = {"": "", "kept": "customers of both periods", "none": "no customer named"}
+CUSTOMERS = ("new_customers", "lost_customers")
+OF = {"": "", "kept": "customers of both periods", "none": "payments without a customer"}
 ONE_OFF = 20  # times the middle amount of its kind and coin: a record above that is a one-off
 MOST_RECORDS = 10  # that a part names
 OLD, NEW, BETWEEN = 0, 1, 2  # sides: a period each, and what moved from one end to the other

@@ -43,6 +43,7 @@ from svc_analytics.messages import MESSAGE_COLUMN
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
 from svc_analytics.proofs.statuses import WITHIN
+from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import (
     Document,
     Hashes,
@@ -59,7 +60,6 @@ from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
     asserted_within,

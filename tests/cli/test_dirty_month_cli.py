@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from decimal import Decimal
 
 import pytest
 
@@ -79,3 +80,24 @@ def test_where_coins_stand_in_blocks_their_sum_comes_first(run):
     heads = [line for line in out.splitlines() if line.startswith("figure  ")]
     assert len(heads) > 1 and "USD of 6 of 7 coins" in heads[0]
     assert [head for head in heads[1:] if "USD of" in head] == []
+
+
+def test_why_a_figure_moved_has_an_answer_in_one_place(run):
+    """September's 177,148.74 and what moved it are those of six coins; pepe has no USD value."""
+    done = run("compare", "--why", "--only", "net_settlement", "2026-09", "2026-10")
+    head, _, *lines = done.out.partition("fees and refunds, USD\n")[2].splitlines()
+    assert head.strip().startswith("USD of 6 of 7 coins ")
+    sums = [
+        Decimal(line[30:].split()[0].replace(",", "")) for line in lines[:7] if "No" not in line
+    ]
+    assert sums[0] == Decimal("177148.74") and sums[-1] == Decimal("177123.59")
+    assert abs(sum(sums[:-1]) - sums[-1]) <= Decimal("0.02")  # each is rounded
+    for text in ("Payment fees", "Closing position", "largest records", "without a customer"):
+        assert text not in done.out
+    assert run("compare", "--why", "--only", "gross_sales", "2026-09", "2026-10").code == 2
+
+
+def test_a_row_has_its_coin_in_every_block(run):
+    done = run("compare", "--why", "--only", "closing_position", "2026-09", "2026-10", width=80)
+    written = [line for line in done.out.splitlines() if "to be written" in line]
+    assert [line.split()[2] for line in written] == ["btc", "doge", "eth", "pepe", "sol"]

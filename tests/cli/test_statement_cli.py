@@ -59,10 +59,11 @@ def test_a_person_sees_twenty_records_that_fit(filled, run, monkeypatch):
     )
     out = run(*WORDS).out
     assert found["n"][0] > 20 and f"the first 20 of {found['n'][0]} records" in out
-    table = out[out.index("\noccurred_at") + 1 :]
+    table, _, sql = out[out.index("\noccurred_at") + 1 :].partition("\n\nwith records")
     assert table.split()[:4] == ["occurred_at", "kind", "contribution", "order_reference"]
     assert len(table[: table.index("\n\n")].splitlines()) == 22
     assert max(map(len, table.splitlines())) <= 90
+    assert "select" in sql and "select" not in out[: out.index(table)]  # behind the records
     assert " columns not shown: " in out and "add --csv, --json, or --out FILE" in out
 
 

@@ -309,7 +309,7 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     lines += notes
     if checked.table.num_rows:
         lines += ["  the lake now gives other figures or records:", ""]
-        lines.append(differences_text(checked.table, is_wide))
+        lines.append(differences_text(checked.table, checked.new_lines, is_wide))
     return "\n".join(lines)
 
 

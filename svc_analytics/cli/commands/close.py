@@ -29,7 +29,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
-from svc_analytics.render.tables import differences_table, main_differences
+from svc_analytics.render.differences import differences_table, main_differences
 from svc_analytics.unattended.lists import NAME, ListMatches
 from svc_analytics.unattended.watch import Watch
 
@@ -234,8 +234,10 @@ def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:
         echo_note(line, "waiting", "warning", label=result.label)
     if result.state == "waiting" or as_json:
         return
-    differences = [] if result.table is None else ["", differences_text(result.table, is_wide)]
-    click.echo("\n".join([*map(wrapped, map(in_words, result.describe())), *differences]))
+    shown = [*map(wrapped, map(in_words, result.describe()))]
+    if result.table is not None:
+        shown += ["", differences_text(result.table, result.new_lines, is_wide)]
+    click.echo("\n".join(shown))
 
 
 def _result_document(result: CloseResult) -> dict[str, Any]:
@@ -255,9 +257,9 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
     }
 
 
-def differences_text(table: pa.Table, is_wide: bool) -> str:
+def differences_text(table: pa.Table, lines: pa.Table | None, is_wide: bool) -> str:
     """Write what differs between two versions of a month, and how to see what is not shown."""
-    shown = differences_table(main_differences(table), columns=_SHOWN)
+    shown = differences_table(main_differences(table), columns=_SHOWN, lines=lines)
     more = [f"all {table.num_rows:,}, of each table: --json"] * (shown.total < table.num_rows)
     text = table_text(shown, is_wide=is_wide, every_digit="--json")
     return "\n".join([text, *more])

@@ -15,6 +15,7 @@ from svc_analytics.closing.stated import compare as compare_months
 from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import output_file, to_json, to_objects, to_safe_csv
+from svc_analytics.formatting.texts import wrapped
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.compared.folder import check_forms
@@ -191,9 +192,13 @@ def _diff_text(diff: StatementDiff, has_rows: bool, exact: bool) -> str:
     diff = replace(diff, altered=())
     if has_rows:
         return repr(diff.display(has_rows=True, is_open=True, exact=exact))
-    text = repr(diff.display(exact=exact))
+    shown = diff.display(exact=exact)
+    text = repr(shown)
     if diff.is_of_versions:
-        return f"{text}\n{_SEE}" if diff.counts else text
+        others = "; ".join(str(table.title) for table in shown.folded)
+        return (
+            "\n".join([text, *map(wrapped, filter(None, [others])), _SEE]) if diff.counts else text
+        )
     return f"{text}\nTwo months have no record in common. {_SEE}"
 
 

@@ -14,6 +14,7 @@ from svc_analytics.cli.console import table_text
 from svc_analytics.cli.shared_options import check_one_form, json_option, verbose_option
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
+from svc_analytics.formatting.cells import USD
 from svc_analytics.formatting.tables import write_rows
 from svc_analytics.formatting.texts import counted, escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
@@ -98,14 +99,14 @@ def _wrapped(text: str, lead: str = "") -> str:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """Show what a figure is made of: its value, its SQL, and its first records."""
+    """Show what a figure is made of: its value, its first records, and its SQL."""
     name = f"{label_of(explanation.figure)} ({explanation.figure}) of {explanation.currency}"
     value = explanation.value
     shown = explanation.why_none if value is None else display_text(value)
     sql = escape_invisible(explanation.sql)
     title = single_line(f"{name}, {explanation.period.folder}: {shown}")
     meaning = fill(explanation.meaning, _WIDTH)
-    parts = [title, meaning, _parts_text(explanation), sql, _records_text(explanation)]
+    parts = [title, meaning, _parts_text(explanation), _records_text(explanation), sql]
     return "\n\n".join(filter(None, parts))
 
 
@@ -137,7 +138,10 @@ def write_explanation(explanation: Explanation, out: str | None, *, as_json: boo
 
 def check_choice(figure: str | None, currency: str | None, *, as_csv: bool) -> None:
     """Refuse options that only make sense together."""
-    if (figure or currency or as_csv) and not (figure and currency):
+    if figure and (currency or USD).upper() == USD:
+        text = "--explain is of one coin: give --currency btc, or another coin, with it"
+        raise ConfigError(f"{text}; the USD of all coins is the sum of what explains each coin")
+    if (currency or as_csv) and not figure:
         raise ConfigError("give --explain FIGURE and --currency C together")
 
 

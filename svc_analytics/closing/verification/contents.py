@@ -27,10 +27,10 @@ from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
+from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import Unknown
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
 from svc_analytics.render.formats import form_of
-from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.reading import check_names

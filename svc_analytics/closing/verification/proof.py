@@ -39,8 +39,8 @@ from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
 from svc_analytics.proofs.tree import read_secret
+from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed
-from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import tables_of

@@ -91,6 +91,7 @@ class SealVerification:
     table: pa.Table = field(repr=False)  # what the lake now gives differently
     unproven: tuple[Message, ...] = ()  # what could not be compared with anything
     notes: tuple[Message, ...] = ()  # worth knowing, though nothing is wrong
+    new_lines: pa.Table | None = field(default=None, repr=False)  # those that the lake now gives
     statuses: tuple[Status, ...] = ()
     not_compared: tuple[Message, ...] = ()  # what another release made
     signed_by: str | None = None  # the person and the key, if it is one that is trusted
@@ -225,6 +226,7 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
         proof.table,
         (*doubts, *findings.unproven, *unmet[1]),
         tuple(findings.notes),
+        proof.new.tables["lines"] if proof.new else None,
         not_compared=tuple(proof.findings.not_compared),
         matches=tuple(each.status for each in saved_matches(proof)),
     )

@@ -23,7 +23,7 @@ from svc_analytics.formatting.cells import (
     Cell,
     kind_of_unit,
     number_cell,
-    rounded,
+    read_difference,
     unit_name,
     unknown_cell,
 )
@@ -40,6 +40,7 @@ from svc_analytics.render.summary_page import (
     TOTALS,
     UNPRICED_LABEL,
     AllCoins,
+    head_of_sum,
     summary_names,
 )
 from svc_analytics.warehouse.figures import (
@@ -223,24 +224,17 @@ class _Maker:
     def cells(self, row: Row) -> list[Cell]:
         """Return a figure's cells; a value that is not there is a dash with the reason."""
         kind = kind_of_unit(row["unit"])
-        old, new, difference = (
-            self._cell(row, row[name], kind) for name in ("old", "new", "difference")
-        )
+        old, new = (self._cell(row, row[name], kind) for name in ("old", "new"))
         last = Cell(row["cause"] or "") if "cause" in row else self._percent(row)
         change = as_moved(row["figure"], row["difference"])
-        return [old, new, _signed(self._as_read(difference, row, kind), change, kind), last]
+        return [old, new, _signed(self._difference(row, kind), change, kind), last]
 
-    def _as_read(self, difference: Cell, row: Row, kind: str) -> Cell:
-        """Return a difference as that of the two numbers beside it, so that they foot as read."""
+    def _difference(self, row: Row, kind: str) -> Cell:
+        old, new = (as_moved(row["figure"], row[name]) for name in ("old", "new"))
+        if kind == COUNT or old is None or new is None or row["difference"] is None:
+            return self._cell(row, row["difference"], kind)
         scale = self.scales.get(row["currency"])
-        if self.is_exact or None in (row["old"], row["new"], row["difference"]):
-            return difference
-        new, old = (rounded(row[each], kind, scale) for each in ("new", "old"))
-        if new is None or old is None:
-            return difference
-        shown = as_moved(row["figure"], EXACT.subtract(new, old))
-        text = number_cell(shown, kind, scale).text
-        return replace(difference, text=text, exact=difference.exact or difference.text)
+        return read_difference(old, new, kind, scale, is_exact=self.is_exact)
 
     def _cell(self, row: Row, value: Decimal | None, kind: str) -> Cell:
         moved = as_moved(row["figure"], value)
@@ -280,6 +274,9 @@ def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:
 # ---------- What moved
 
 
+SUM_OF_COINS = "all coins"  # the sum in USD of those with a USD value, as tables name it
+_AT_RATE = "at the implied rate"  # not each record at its own, as other figures in USD are
+_PRICE = ("price", "unpriced")
 _UNPRICED = "no USD value: not in the figure"
 _MISSING = "to be written"
 _HEAD = ["figure", "coin", "in", "change", "%", "why", "prepared by", "reviewed by"]
@@ -307,6 +304,7 @@ class Bridges:
 
     names: tuple[str, str]
     scales: Mapping[str, int]
+    coins: int  # of both periods, also those that are not shown
     is_exact: bool = False
 
     def tables(self, changes: Sequence[Row], parts: Sequence[Row]) -> list[DisplayTable]:
@@ -318,15 +316,19 @@ class Bridges:
         """Return the changes that need a sentence or have one, and who wrote and reviewed it."""
         cells = [
             [
-                *(Cell(row[name], is_fixed=True) for name in ("label", "currency", "unit")),
+                Cell(row["label"], is_fixed=True),
+                Cell(self._coin(row, changes), is_fixed=True),
+                Cell(row["unit"], is_fixed=True),
                 self._cell(row, "difference", "unknown"),
                 self._percent(row),
                 Cell(row["sentence"] or Message(_MISSING)),
                 *(Cell(row[name] or "") for name in ("prepared_by", "reviewed_by")),
             ]
-            for row in changes
+            for row in sorted(changes, key=_place_of_sum)
+            if row["needs_sentence"] or row["sentence"]
         ]
-        return DisplayTable("Sentences on what moved", _HEAD, lined_up(cells), len(cells))
+        rows = lined_up(cells)
+        return DisplayTable("Sentences on what moved", _HEAD, rows, len(rows), keys=3)
 
     def _percent(self, row: Row) -> Cell:
         if row["percent"] is None:
@@ -334,19 +336,31 @@ class Bridges:
         return number_cell(row["percent"].scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
 
     def _table(self, changes: Sequence[Row], parts: Sequence[Row]) -> DisplayTable:
+        changes = sorted(changes, key=_place_of_sum)
         coins = [row["currency"] for row in changes]
+        is_position = (changes[0]["figure"], changes[0]["unit"]) == ("usd_exposure", USD)
         amounts = {(row["part"], row["of"], row["currency"]): row for row in parts}
         rows = [self._stated("old", self.names[0], changes)]
         keys = dict.fromkeys((each["part"], each["of"], each["label"]) for each in parts)
         for part, of, text in keys:
             of_coins = [amounts.get((part, of, coin)) for coin in coins]
             cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in of_coins]
+            of = of or _AT_RATE * (is_position and part not in _PRICE)
             rows.append([Cell(_behind(text, of)), *cells])
         rows.append(self._stated("new", self.names[1], changes))
         text, unit = changes[0]["label"], changes[0]["unit"]
         title = _behind(text, "" if unit == "coin" or unit in text else unit)
         whole = frozenset({len(rows) - 1})
-        return DisplayTable(title, ["", *coins], lined_up(rows), len(rows), totals=whole)
+        heads = ["", *(self._coin(row, changes) for row in changes)]
+        sums = frozenset({1} if SUM_OF_COINS in coins else ())
+        return DisplayTable(title, heads, lined_up(rows), len(rows), totals=whole, sums=sums)
+
+    def _coin(self, row: Row, changes: Sequence[Row]) -> str:
+        """Return the coin that a change is of; of a sum in USD, of how many coins it is."""
+        if row["currency"] != SUM_OF_COINS:
+            return str(row["currency"])
+        summed = [each for each in _of(changes, row["figure"], row["unit"]) if each is not row]
+        return head_of_sum(sum(each["difference"] is not None for each in summed), self.coins)
 
     def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
         return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]
@@ -356,6 +370,10 @@ class Bridges:
         scale = self.scales.get(row["currency"])
         value = as_moved(row["figure"], row[name])
         return number_cell(value, kind, scale, is_exact=self.is_exact, why=why)
+
+
+def _place_of_sum(row: Row) -> bool:
+    return bool(row["currency"] != SUM_OF_COINS)  # it comes first
 
 
 def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
