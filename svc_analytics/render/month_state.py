@@ -100,6 +100,12 @@ class MonthState:
         return self._local(self.period.end)
 
     @property
+    def over(self) -> Message:
+        """Since when it is over, for people, such as `over since 1 November`."""
+        day = self.period.day_name(self.period.end)
+        return Message("over since {DAY}", day=translated(day))
+
+    @property
     def reissue(self) -> Message:
         """How to seal what the lake gives now, and what becomes of the sealed version."""
         return Message("state.reissue", version=self.version, next=self.version + 1)

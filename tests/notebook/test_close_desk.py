@@ -36,6 +36,7 @@ from svc_analytics.periods import month
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
+from tests.support.dirty_month import make_dirty_lake
 from tests.support.documents import demo_copy
 from tests.support.fake_service import FakeService, payment, refusal
 from tests.support.ledgers import read_ledger
@@ -200,11 +201,30 @@ def test_a_tile_takes_the_answer_of_its_own_close(service, panel):
 
 @pytest.mark.thorough
 def test_all_due_months_are_closed_by_one_press(panel):
-    """Oldest first, each told when it is sealed."""
+    """Oldest first; the last is shown then, and the others say to whom the buttons belong."""
     panel.closing.all_due.click()
     assert panel.closing.run is not None
     panel.closing.run.wait(60)
-    assert panel.closing.outcome.value.count(" is sealed, version 1") == 2
+    september, october = panel.closing.outcome.value.split("October 2026 is sealed, version 1")
+    assert "September 2026 is sealed, version 1. To open its page" in september
+    assert "Next: open its page" in october and "October 2026" in panel.handover.month.value
+
+
+def test_a_month_that_an_older_one_blocks_offers_to_close_that_one(tmp_path):
+    """The desk opens on the older one, and names no command; what is not verified yet is said."""
+    lake = make_dirty_lake(tmp_path / "data")
+    panel = Panel(svc.desk(lake)._months, lambda: None)
+    assert panel._desk.tile.label == "2026-06"
+    panel.months.tiles["2026-07"].click()
+    assert panel.closing.before.description == "Close June again"
+    assert "168 receipts are not verified yet" in panel.findings.head.value
+    assert "what else holds up the close: in usdt 2026-06" in panel.findings.head.value
+    assert "svc-analytics" not in "".join(map(str, english(panel)))
+    panel.months.tiles["2026-09"].click()
+    assert panel.closing.before.layout.display == "none"
+    assert "over since 1 October" in panel.closing.head.value
+    assert panel.months.tiles["2026-09"].description.endswith("over since 1 October")
+    press_figure(panel, "Gross sales, USD of 6 of 7 coins")
 
 
 def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
@@ -392,7 +412,7 @@ def test_a_figure_says_how_it_is_made_before_it_lists(october):
 
 def test_all_coins_in_usd_say_what_each_coin_adds_and_what_is_left_out(october):
     """Two of three payments have no value in USD; a coin leads on to its records."""
-    press_figure(october, "Gross sales, All coins, USD")
+    press_figure(october, "Gross sales, USD of 0 of 2 coins")
     makeup = october.records.makeup.content
     assert texts(makeup, "made of") == ["btc", "usdt"]
     assert texts(makeup, "without a USD value") == ["1", "1"]

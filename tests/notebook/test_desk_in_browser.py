@@ -298,6 +298,35 @@ def test_a_desk_with_findings_and_a_record_has_no_barrier(page, dirty_address):
 
 
 @pytest.mark.thorough
+def test_nothing_lies_over_the_desk_and_no_coin_is_cut(page, dirty_address):
+    """In a window of 1280 px, by mouse at the left edge; beside records a table can be scrolled."""
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    panel = opened(page, dirty_address)
+    figures = panel.locator(".svc-figures")
+    assert figures.evaluate(SIDEWAYS) <= 1
+    panel.get_by_role("button", name="Close June again").click(position={"x": 2, "y": 9})
+    expect(panel.get_by_text("SVC_BASE_URL is not set")).to_be_visible()
+    panel.locator("button.svc-tile").first.click(position={"x": 2, "y": 9})
+    drill(panel, "Gross sales, btc")
+    assert figures.evaluate(SIDEWAYS) > 1
+    bar = "each => getComputedStyle(each, '::-webkit-scrollbar').height"
+    assert figures.evaluate(bar) == "10px"  # Chromium without a screen draws none
+
+
+@pytest.mark.thorough
+def test_a_press_has_what_was_just_typed(page, dirty_address):
+    """Also where the field's own message would come too late, or not at all."""
+    panel = on_august(page, dirty_address)
+    page.evaluate("addEventListener('change', (event) => event.stopPropagation(), true)")
+    for blocking in ("2 block", "1 blocks"):
+        panel.get_by_label("your name").fill("Mina")
+        panel.get_by_label("accept, because").press_sequentially("the same reason")
+        panel.get_by_role("button", name="accept this finding").click(position={"x": 2, "y": 9})
+        expect(panel.get_by_text(f"{blocking} the close")).to_be_visible()
+        expect(panel.get_by_label("accept, because")).to_have_value("")
+
+
+@pytest.mark.thorough
 def test_a_restart_and_a_reload_lose_neither_the_month_nor_what_was_typed(page, dirty_address):
     """The desk says what happened, and one press runs it again."""
     panel = on_august(page, dirty_address)

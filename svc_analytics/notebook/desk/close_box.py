@@ -23,6 +23,10 @@ _SEALED = (
     "{MONTH} is sealed, version {version}. "
     "Next: open its page, or make the zip for the auditor, with the buttons above."
 )
+_SEALED_OTHER = (
+    "{MONTH} is sealed, version {version}. "
+    "To open its page, or to make the zip for the auditor, choose it above."
+)
 _FIRST = "Close {MONTH} first: each seal names that of the month before."
 _CHECKED = "{MONTH} was checked: the records still give what was sealed."
 
@@ -40,7 +44,9 @@ class CloseBox:
         self.moved: Callable[[], object] = lambda: None  # is called when a month has an answer
         self._began = 0.0
         self._results: list[CloseResult] = []
+        self._failure, self._is_of_all = "", False
         self.close = controls.button(say("Close"), self._close_one, "svc-main")
+        self.before = controls.button("", self._close_before, "svc-main")
         self.stop = controls.button(say("Stop"), self._stop, tip=say("stop as Ctrl-C does"))
         self.check = controls.button("", self._close_one, "svc-link")
         every, again = say("Close every month that is due"), say("Read the lake again")
@@ -48,7 +54,7 @@ class CloseBox:
         self.again = controls.button(again, self._read_again, "svc-link")
         self.head, self.progress, self.outcome, self.later = (controls.html() for _ in range(4))
         top = controls.row(self.head, controls.html("", "svc-space"), handover.box)
-        main = controls.row(self.close, self.stop, self.progress)
+        main = controls.row(self.before, self.close, self.stop, self.progress)
         quiet = controls.row(self.check, self.all_due, self.again)
         lines = (self.later, self.outcome, handover.below, books.box)
         self.box = controls.column(top, main, *lines, quiet)
@@ -68,7 +74,13 @@ class CloseBox:
         say, name = self._looks.text, tile.period.month_name
         close = "Close {MONTH} again" if tile.kind == "changed" else "Close {MONTH}"
         self.close.description = say(close, month=translated(name))
-        self.close.button_style = "primary"
+        before = self._desk.to_close_again
+        self.before.layout.display = "" if before else "none"
+        if before:
+            named = translated(before.period.month_name)
+            self.before.description = say("Close {MONTH} again", month=named)
+        self.before.button_style, self.before.disabled = "primary", not is_idle
+        self.close.button_style = "" if before else "primary"
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.close.layout.display = "none" if is_done else ""
         self.check.description = say("Check {MONTH} again", month=translated(name))
@@ -97,11 +109,16 @@ class CloseBox:
     def _close_one(self) -> None:
         self._start(self._desk.tile.label)
 
+    def _close_before(self) -> None:
+        if before := self._desk.to_close_again:
+            self._start(before.label)
+
     def _close_all(self) -> None:
         self._start(None)
 
     def _start(self, label: str | None) -> None:
         self._results, self._began = [], monotonic()
+        self._failure, self._is_of_all = "", label is None
         self.clear()
         self._handover.clear()
         self._books.clear()
@@ -132,15 +149,17 @@ class CloseBox:
             self._results.append(message)
             self._desk.take(message)
             self.moved()
-            self.outcome.value = "".join(map(self._outcome, self._results))
+            self._show_outcome()
         elif kind == "failed":
-            self.outcome.value += self._looks.error(message)
+            self._failure = self._looks.error(message)
+            self._show_outcome()
         else:
             self._end()
 
     def _end(self) -> None:
         try:
-            self._desk.refresh()
+            self._desk.refresh(is_next=self._is_of_all)
+            self._show_outcome()
         finally:
             self.run = None
             self.note("")
@@ -157,6 +176,9 @@ class CloseBox:
         """Return the name of a month by its label, or by that of its folder."""
         return self._desk.month(label.partition("@")[0]).title
 
+    def _show_outcome(self) -> None:
+        self.outcome.value = "".join(map(self._outcome, self._results)) + self._failure
+
     def _outcome(self, result: CloseResult) -> str:
         """Return the result of a close in words, and what to do next."""
         first, *rest = result.lines()
@@ -164,7 +186,9 @@ class CloseBox:
         if result.state == "unchanged":
             first = Message(_CHECKED, month=translated(title))
         elif result.seal and result.is_new:
-            first = Message(_SEALED, month=translated(title), version=result.version)
+            is_shown = result.label.partition("@")[0] == self._desk.tile.label
+            sealed = _SEALED if is_shown else _SEALED_OTHER
+            first = Message(sealed, month=translated(title), version=result.version)
         if result.seal:
             place = f"{result.folder.parent.name}/{result.folder.name}"
             seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
@@ -175,7 +199,8 @@ class CloseBox:
 
     def _head(self, tile: MonthState) -> str:
         """Return the month that is shown, its state, and what there is to know of it."""
-        title, word, note = map(self._looks.html, (tile.period.title, tile.word, tile.note))
+        note = tile.over if tile.kind in ("due", "late") else tile.note
+        title, word, note = map(self._looks.html, (tile.period.title, tile.word, note))
         state = f'<span class="svc-{tile.kind}">{SIGNS[tile.kind]} {word}</span>'
         note = f'<span class="svc-quiet">{note}</span>'
         return f'<div class="svc-title"><b>{title}</b> {state} {note}</div>'
@@ -296,13 +321,15 @@ class HandOver:
             for name, (text, _) in _BUTTONS.items()
         }
         self.message, self.link = controls.html(), controls.scripted("file_link.js")()
-        self.box = controls.row(*self.buttons.values())
+        self.month = controls.html("", "svc-quiet")
+        self.box = controls.row(self.month, *self.buttons.values())
         self.below = controls.row(self.message, self.link)
         self.show()
 
     def show(self, *, is_idle: bool = True) -> None:
         """Offer what can be handed on of the month that is shown."""
         is_sealed = self._desk.tile.is_sealed
+        self.month.value = self._looks.line(self._desk.tile.period.title)
         for name, button in self.buttons.items():
             button.disabled = not (is_sealed and is_idle)
             button.tooltip = self._looks.text(_BUTTONS[name][0] if is_sealed else _UNSEALED)

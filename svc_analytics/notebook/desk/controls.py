@@ -6,7 +6,7 @@ over all of them, so that an order is exact whatever their number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -25,6 +25,7 @@ from svc_analytics.render.words import PageWords
 
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
 STYLE = f"<style>{(files('svc_analytics.notebook.desk') / 'desk.css').read_text('utf-8')}</style>"
+CLOSE_AGAIN = "reason.close_again"
 _BETWEEN = " \N{MIDDLE DOT} "
 Content = dict[str, Any]
 _NOTHING: Content = {}
@@ -118,16 +119,19 @@ class Looks:
 
 
 def without_rules(text: str) -> str:
-    """Return a text of ours without the names that programs know rules by."""
+    """Return a text of ours without the names of rules, and without commands to type."""
     if not isinstance(text, Message):
         return text
     if text.code == "reason.finding":
         return cast(str, text.values["FINDING"])
+    if text.code == CLOSE_AGAIN:
+        return Message("close {label} again", label=text.values["label"])
     parts = {
         name: without_rules(value) if isinstance(value, Message) else value
         for name, value in text.values.items()
     }
-    return Message(text.code, **parts) if "reason.finding" in text.codes() else text
+    is_changed = not {"reason.finding", CLOSE_AGAIN}.isdisjoint(text.codes())
+    return Message(text.code, **parts) if is_changed else text
 
 
 def _kit() -> Any:
@@ -148,13 +152,30 @@ def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = ""
 def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> Any:
     """Return a field to type into, its name before it.
 
-    It tells its text when it is left: letter by letter, a button that is pressed at once would
-    still know only the first of them. One that `is_live`, beside no such button, tells each.
+    One that `is_live` tells each letter, in its own time. The text of a form's field comes with the
+    press of the form's button: see keeper.js.
     """
     style = {"description_width": "initial"}
     widget = _kit().Text(text, description=name, placeholder=example, style=style)
     widget.continuous_update = is_live
     return widget
+
+
+class SentForm:
+    """Fields, and the buttons that need what stands in them: a press comes with all of it."""
+
+    def __init__(self, fields: Sequence[Any], buttons: Sequence[Any]) -> None:
+        self._fields, self._buttons = fields, buttons
+        for each in buttons:
+            each.add_class("svc-sends")
+
+    def send(self, button: str, typed: Mapping[str, str]) -> None:
+        """Take what was typed, by the names of fields, and press the button if it is of here."""
+        for pressed in self._buttons:
+            if pressed.description == button:
+                for field in self._fields:
+                    field.value = typed[field.description]
+                pressed.click()
 
 
 def choice(name: str, offered: dict[str, str]) -> Any:

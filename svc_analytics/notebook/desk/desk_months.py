@@ -44,10 +44,11 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.matching.match import Match, match
 from svc_analytics.messages import Message, clauses, translated
-from svc_analytics.notebook.desk.controls import Looks
+from svc_analytics.notebook.desk.controls import CLOSE_AGAIN, Looks
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.picked import Claim, compared
 from svc_analytics.periods import GREGORIAN, Period, read_label
+from svc_analytics.render.document import RECEIPTS, UNCHECKED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import Stream
 from svc_analytics.statements.statement import Statement
@@ -93,7 +94,7 @@ class DeskMonths:
         self._answers: dict[str, dict[str, Any]] = {}  # what the last close answered, by month
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
-        self.choose(self.tile.label)
+        self.choose_next()
 
     def choose(self, label: str) -> None:
         """Show a month: make its statement from the lake as it is now, and judge it."""
@@ -117,6 +118,21 @@ class DeskMonths:
         if self.statement and self.statement.state:
             self._place(self.statement.state)
 
+    def choose_next(self) -> None:
+        """Show the month that a person comes for, or the one that is to be closed before it."""
+        self.choose(_first_to_close(self._read_tiles()).label)
+        if before := self.to_close_again:
+            self.choose(before.label)
+
+    @property
+    def to_close_again(self) -> MonthState | None:
+        """The sealed month before the one that is shown, where it no longer leads up to it."""
+        reasons = () if self.tile.is_sealed else self.tile.reasons
+        if not any(isinstance(each, Message) and CLOSE_AGAIN in each.codes() for each in reasons):
+            return None
+        label = self.tile.period.shift(-1).label
+        return next((tile for tile in self.tiles if tile.label == label), None)
+
     @property
     def is_outdated(self) -> bool:
         """Whether the lake holds something else than when it was read."""
@@ -127,11 +143,17 @@ class DeskMonths:
         """Choose a month that is shown once a close, which reads the lake, is over."""
         self.chosen_later = "" if label == self.tile.label else label
 
-    def refresh(self) -> None:
-        """Read everything anew, when a close is over or when somebody asks for it."""
+    def refresh(self, *, is_next: bool = False) -> None:
+        """Read everything anew, when a close is over or when somebody asks for it.
+
+        After a close of all months that are due it `is_next` that is shown, unless one is chosen.
+        """
         self._is_closing = False
-        label, self.chosen_later = self.chosen_later or self.tile.label, ""
-        self.choose(label)
+        label, self.chosen_later = self.chosen_later, ""
+        if is_next and not label:
+            self.choose_next()
+        else:
+            self.choose(label or self.tile.label)
 
     def close(self, label: str | None, tell: Tell) -> CloseRun:
         """Return a run that closes a month, or every month that is due; start it.
@@ -181,6 +203,20 @@ class DeskMonths:
     def findings(self) -> list[Finding]:
         """The findings of the month that is shown."""
         return [] if self.statement is None else findings_in(self.statement.tables["checks"])
+
+    @property
+    def unverified(self) -> int:
+        """How many receipts of the month that is shown have no verdict yet."""
+        if self.statement is None:
+            return 0
+        verdicts = self.statement.tables[RECEIPTS]["verdict"].to_pylist()
+        return sum(each == UNCHECKED for each in verdicts)
+
+    @property
+    def other_reasons(self) -> list[str]:
+        """What keeps the month that is shown from a seal beside its findings."""
+        reasons = self.tile.reasons if self.tile.is_open else ()
+        return [each for each in reasons if getattr(each, "code", "") != "reason.finding"]
 
     def accept(self, findings: Sequence[Finding], reason: str, by: str) -> None:
         """Accept findings of the month that is shown, which is then judged again."""

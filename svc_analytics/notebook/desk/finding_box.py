@@ -22,6 +22,8 @@ _WHY = {True: "why this may be left out of the figures", False: "why nothing is 
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
+_UNVERIFIED = {1: "1 receipt is not verified yet: the close verifies it"}
+_ELSE = "what else holds up the close: {REASON}"
 # Beside a kind: whether its findings are listed.
 _OPEN = "\N{BLACK DOWN-POINTING SMALL TRIANGLE}"
 _CLOSED = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
@@ -89,6 +91,7 @@ class FindingBox:
         self.accept = controls.button(say("accept this finding"), self._accept_one)
         self.all = controls.button("", self._accept_kind)
         self.record = controls.button(say("show its record"), self._open)
+        self.sent = controls.SentForm((self.reason, self.name), (self.accept, self.all))
         actions = controls.row(self.accept, self.all, self.record)
         self.form = controls.column(self.effect, self.reason, self.name, actions)
         self.form.add_class("svc-form")
@@ -102,7 +105,9 @@ class FindingBox:
         findings = self._desk.findings
         self._kinds = kinds_of(findings)
         title = self._looks.heading("Findings") if findings else ""
-        self.head.value = title + self._looks.line(_count_text(findings))
+        counts = self._looks.line(_count_text(findings), _unverified_text(self._desk.unverified))
+        others = (Message(_ELSE, reason=translated(each)) for each in self._desk.other_reasons)
+        self.head.value = title + counts + "".join(map(self._looks.line, others))
         self._parts.layout.display = "" if findings else "none"
         self._list()
         blocks = (n for n, one in enumerate(self._lines) if one.finding and one.kind is self._first)
@@ -235,3 +240,9 @@ def _count_text(findings: Sequence[Finding]) -> str:
     total = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
     weight = _BLOCKING.get(blocking, "{count} block the close")
     return Message(_COUNTED, found=total, weight=Message(weight, count=f"{blocking:,}"))
+
+
+def _unverified_text(count: int) -> str:
+    """Return how many receipts may yet be findings."""
+    many = "{count} receipts are not verified yet: the close verifies them"
+    return Message(_UNVERIFIED.get(count, many), count=f"{count:,}") if count else ""

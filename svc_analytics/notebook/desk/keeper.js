@@ -1,5 +1,6 @@
 // Keeps the desk through a bad day: it says when Python or the connection is gone, and offers one
-// press; it brings back the month and what was typed; and it asks Python to look whether others changed the lake.
+// press; it brings back the month and what was typed; it sends what stands in a form with the press of its button;
+// and it asks Python to look whether others changed the lake.
 
 const GONE = "jupyter-widgets-disconnected"; // on widgets whose Python has ended
 const KEPT = "svc-desk"; // where the browser keeps both, for this tab
@@ -60,6 +61,26 @@ function render({ model, el }) {
         if (detail === "connected") look();
     }
 
+    // A field tells its text on a way of its own, which may be behind the press of a button that
+    // needs it: so one message has both.
+    function send(event) {
+        const pressed = event.target.closest("button.svc-sends");
+        if (!pressed || !el.closest(".svc-desk")?.contains(pressed)) return;
+        event.stopPropagation(); // else the button would tell its press too
+        const fields = [...pressed.closest(".svc-form").querySelectorAll(".widget-text")];
+        const typed = fields.map((each) => ["label", "input"].map((name) => each.querySelector(name)));
+        model.send({
+            does: "send",
+            button: pressed.textContent,
+            typed: Object.fromEntries(typed.map(([label, input]) => [label.textContent, input.value])),
+        });
+    }
+
+    // What is sent with a press is not told once more: it could come when the field is empty again.
+    function hold(event) {
+        if (el.closest(".svc-desk")?.querySelector("button.svc-sends:active")) event.stopPropagation();
+    }
+
     button.addEventListener("click", () => {
         text.textContent = words.running;
         document.dispatchEvent(new CustomEvent("svc-desk-run"));
@@ -70,8 +91,10 @@ function render({ model, el }) {
         [document, "visibilitychange", look],
         [document, "svc-desk-line", onLine],
         [document, "input", keep],
+        [document, "change", hold, true],
+        [document, "click", send, true],
     ];
-    listened.forEach(([target, name, heard]) => target.addEventListener(name, heard));
+    listened.forEach(([target, ...heard]) => target.addEventListener(...heard));
     const seen = new MutationObserver(() => isGone() && say(words.lost));
     const soon = setInterval(() => {
         if (!el.closest(".svc-desk")) return;
@@ -83,7 +106,7 @@ function render({ model, el }) {
     return () => {
         seen.disconnect();
         [soon, often].forEach(clearInterval);
-        listened.forEach(([target, name, heard]) => target.removeEventListener(name, heard));
+        listened.forEach(([target, ...heard]) => target.removeEventListener(...heard));
     };
 }
 

@@ -64,6 +64,7 @@ class MatchBox:
         self.name = controls.field(say("who says so"), "", last_name(self._desk.lake))
         self.know = controls.button(say("keep this sentence"), self._know)
         self.record = controls.button(say("show its record"), self._show_it)
+        self.sent = controls.SentForm((self.reason, self.name), (self.know,))
         actions = controls.row(self.know, self.record)
         form = controls.column(self.said, self.reason, self.name, actions)
         form.add_class("svc-form")

@@ -19,7 +19,7 @@ from svc_analytics.log import LOG
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
-from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
+from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of, without_rules
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.finding_box import FindingBox, summary_table
 from svc_analytics.notebook.desk.match_box import MatchBox
@@ -244,8 +244,12 @@ class Panel:
         self._keep()
         self.judging.start()
 
-    def _hear(self, message: dict[str, str]) -> None:
-        """Show the month that was shown before the desk was lost; else look at the lake."""
+    def _hear(self, message: dict[str, Any]) -> None:
+        """Send a form, show the month that was shown before, or look at the lake."""
+        if message["does"] == "send":
+            for form in (self.findings.sent, self.match.sent):
+                form.send(message["button"], message["typed"])
+            return
         label = message.get("label", self._desk.tile.label)
         if label in self.months.tiles and label != self._desk.tile.label:
             self.choose(label)
@@ -311,9 +315,9 @@ class MonthTiles:
         for tile in shown:
             button = self.tiles[tile.label]
             button.description = tile_text(tile, looks)
-            button.tooltip = looks.text(
-                "{TITLE}: {NOTE}", title=translated(tile.period.title), note=translated(tile.note)
-            )
+            said = tile.over if tile.kind in ("due", "late") else without_rules(tile.note)
+            title, note = map(translated, (tile.period.title, said))
+            button.tooltip = looks.text("{TITLE}: {NOTE}", title=title, note=note)
             button._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
         self._is_quiet = True
         self.earlier.options = [(_named(tile, looks), tile.label) for tile in self._desk.tiles]
@@ -363,7 +367,7 @@ def _detail(state: MonthState) -> Message:
     if state.kind == "blocked":
         count = len(state.reasons)
         return Message("{count} reason" if count == 1 else "{count} reasons", count=count)
-    return Message("since {DAY}", day=translated(closes))
+    return state.over
 
 
 def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:

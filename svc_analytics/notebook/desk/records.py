@@ -86,6 +86,7 @@ class Wanted:
     narrowed: str = "true"  # a condition of SQL on its records
     title: str = ""  # of what time it is, and of what else
     is_known: bool = True  # whether the statement states it
+    all_coins: str = ALL_COINS  # what all coins together are called: some may be left out
     is_signed: bool = True  # whether what leaves the wallet has a minus: all but ratios' parts
 
     @property
@@ -369,7 +370,7 @@ class StatementTable:
 
 def called(wanted: Wanted) -> str:
     """Return the name of a figure, its coin and its time."""
-    parts = filter(None, [label_of(wanted.figure), wanted.coin or ALL_COINS, wanted.title])
+    parts = filter(None, [label_of(wanted.figure), wanted.coin or wanted.all_coins, wanted.title])
     return joined("list.comma", [*parts])
 
 
@@ -405,7 +406,7 @@ def _of_figures(
     """Return a table with figures down and coins across, and all coins where they are `in_usd`."""
     _, *coins = table.header
     wanted = {
-        (row, column): Wanted(name, coin if coin in known else "")
+        (row, column): Wanted(name, coin) if coin in known else Wanted(name, "", all_coins=coin)
         for row, name in enumerate(table.names)
         for column, coin in enumerate(coins, 1)
         if name != UNPRICED and (coin in known or name in in_usd)
