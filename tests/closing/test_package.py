@@ -212,7 +212,7 @@ def test_a_plain_month_says_where_its_records_came_from(closer):
     assert "No record of the period was set aside." in said
     assert "made again from the records of the lake, with no difference" in said
     assert "Nobody signed it." in said and "No authority stamped it" in said
-    assert "Nothing was accepted by a person." in said
+    assert "No finding of this period was accepted by a person." in said
 
 
 def accepted(closer: Closer) -> Path:
