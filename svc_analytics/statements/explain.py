@@ -360,6 +360,12 @@ def summed_columns(figure: Figure) -> list[str]:
     return [name for name, _ in _added(figure)] if figure.is_sum or not figure.each else []
 
 
+def has_movements(figure: Figure) -> bool:
+    """Whether its records move the wallet each by its kind, and have their worth beside that."""
+    is_of_rate = figure.shown_records.startswith("int_newest_priced")  # one record, by its size
+    return {"kind", "usd_value"} <= {*_columns(figure)} and not is_of_rate
+
+
 def _columns(figure: Figure) -> Collection[str]:
     models = {model.name: model for model in read_statement_macros()}
     return models[figure.shown_records.partition("(")[0]].columns

@@ -38,7 +38,7 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.dirty_month import make_dirty_lake
 from tests.support.documents import demo_copy
-from tests.support.fake_service import FakeService, payment, refusal
+from tests.support.fake_service import FakeService, payment, payout, refund, refusal
 from tests.support.ledgers import read_ledger
 from tests.support.loopback import on_a_socket
 from tests.support.prepared import extracted, once
@@ -444,6 +444,25 @@ def test_the_records_found_are_saved_as_csv(october):
     rows = [*csv.DictReader(StringIO(saved["text"]))]
     assert saved["name"] == "net-movement-btc-2026-10.csv" and len(rows) == 4
     assert sum(Decimal(row["contribution"]) for row in rows) == Decimal("11.12")
+
+
+@pytest.mark.parametrize(
+    ("figure", "worths"),
+    [("refunds_debited", [-1]), ("usd_refunds", [-1]), ("rail_movement", [10, -1, -2])],
+)
+def test_the_worth_of_what_leaves_the_wallet_has_a_minus_too(desk, figure, worths):
+    """A payment of 10 USD, of which 1 was refunded, and a payout of 2."""
+    paid = payment(1, "2026-10-05T08:00:00Z", "10", "0")
+    desk.service.payments = [paid]
+    desk.service.payouts = [
+        refund(2, paid, "2026-10-06T08:00:00Z", "1"),
+        payout(3, "2026-10-07T08:00:00Z", "2"),
+    ]
+    desk.extract()
+    records = MonthRecords(desk.lake, month(OCTOBER))
+    rows = records.behind(Wanted(figure, "usdt")).table
+    assert sorted(rows["usd_value"].to_pylist()) == sorted(map(Decimal, worths))
+    records.close()
 
 
 def test_records_are_read_a_page_at_a_time(desk):

@@ -35,6 +35,7 @@ from svc_analytics.statements.explain import (
     ELSEWHERE,
     PARENTS,
     Origin,
+    has_movements,
     instant_literal,
     origin_of,
     refunded_elsewhere,
@@ -228,10 +229,11 @@ class MonthRecords:
     def _origin(self, wanted: Wanted) -> Origin:
         figure, period = find_figure(wanted.figure), wanted.period or self._period
         origin = origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
-        if not wanted.is_negated:
-            return origin
-        turned = ", ".join(f"-{name} as {name}" for name in summed_columns(figure))
-        records = f"select * replace ({turned}) from ({origin.records})"
+        names = summed_columns(figure) if wanted.is_negated else []
+        turned = [f"-{name} as {name}" for name in names]
+        if wanted.is_signed and has_movements(figure):
+            turned.append("if(kind = 'payment', usd_value, -usd_value) as usd_value")
+        records = f"select * replace ({', '.join(turned)}) from ({origin.records})"
         return replace(origin, records=records) if turned else origin
 
     def _value(self, wanted: Wanted, origin: Origin) -> Any:
