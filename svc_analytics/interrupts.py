@@ -20,6 +20,10 @@ _STOP = ContextVar[Event | None]("stop", default=None)  # of this thread alone
 _HEARD_WITHIN = 0.05  # seconds, while a query runs
 
 
+class Stopped(KeyboardInterrupt):
+    """An event stopped this thread, not a person's Ctrl-C."""
+
+
 @contextmanager
 def stopped_by(stop: Event) -> Iterator[None]:
     """Let an event stop this thread within the block, as Ctrl-C stops the main thread."""
@@ -31,11 +35,11 @@ def stopped_by(stop: Event) -> Iterator[None]:
 
 
 def check_stop() -> None:
-    """Raise `KeyboardInterrupt`, once, if this thread is to stop: ask between two steps."""
+    """Raise `Stopped`, once, if this thread is to stop: ask between two steps."""
     stop = _STOP.get()
     if stop and stop.is_set():
         stop.clear()  # what is tidied up now is not stopped again
-        raise KeyboardInterrupt
+        raise Stopped
 
 
 @contextmanager

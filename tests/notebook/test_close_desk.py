@@ -446,6 +446,15 @@ def test_the_records_found_are_saved_as_csv(october):
     assert sum(Decimal(row["contribution"]) for row in rows) == Decimal("11.12")
 
 
+def test_a_person_who_is_done_before_the_comparison_gave_way_stops_nothing(desk):
+    """The comparison that was asked to give way is made later; its thread does not die of it."""
+    desk.serve(LEDGER)
+    desk.extract()
+    months = svc.desk(desk.lake)._months
+    months._is_asked.set()
+    assert months.judge_next() is True
+
+
 @pytest.mark.parametrize(
     ("figure", "worths"),
     [("refunds_debited", [-1]), ("usd_refunds", [-1]), ("rail_movement", [10, -1, -2])],

@@ -38,7 +38,7 @@ from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import BEGINNING, format_instant, now
-from svc_analytics.interrupts import check_stop, stopped_by
+from svc_analytics.interrupts import Stopped, check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -257,9 +257,7 @@ class DeskMonths:
             with self._lock, stopped_by(self._is_asked):
                 check_stop()
                 return not self._is_closing and self._judge_one()
-        except KeyboardInterrupt:
-            if self._is_free.is_set():  # nobody waits for the lake: somebody pressed Ctrl-C
-                raise
+        except Stopped:
             return True
 
     def _judge_one(self) -> bool:
