@@ -118,7 +118,7 @@ def test_a_month_is_closed_and_looked_into_by_keys_alone(page, address, service,
 def accept(page: Page, panel: Locator, tile: Locator) -> None:
     """Choose each finding, write why and who, and accept it."""
     finding = panel.locator(".svc-findings tr[aria-selected=true]")
-    count = panel.get_by_text(re.compile("blocks? the close$"))
+    count = panel.get_by_text(re.compile("blocks? the close( ·|$)"))
     while "blocked" in tile.inner_text():
         tab_to(page, finding)
         press(page, "Enter")
