@@ -149,6 +149,19 @@ def test_versions_show_figures_first_then_what_else_differs(call, restated):
 
 
 @pytest.mark.thorough
+def test_a_version_that_was_replaced_is_as_it_was_sealed_until_a_file_is_altered(call, restated):
+    """It names the version to verify; altered, it does not hold."""
+    shown = call("statement-verify", str(OCTOBER))
+    first = f"{OCTOBER} is as it was sealed, and a later version replaced it: verify "
+    assert shown.code == 3 and first in shown.out
+    assert shown.out.partition("\n")[0].endswith(f"{OCTOBER.name}-v2")
+    assert call("statement-verify", f"{OCTOBER}-v2").code == 0
+    with (OCTOBER / "summary.csv").open("a") as file:
+        file.write("\n")
+    altered = call("statement-verify", str(OCTOBER)).out
+    assert "does not hold" in altered and "is as it was sealed" not in altered
+
+
 def test_csv_of_versions_has_every_difference(call, restated):
     """The columns of a restatement, and the figures of JSON beside them."""
     words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")

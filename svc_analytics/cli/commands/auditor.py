@@ -291,7 +291,7 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     if checked.holds:
         text = f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
         return "\n".join([text, *notes])
-    if (newest := _newest(checked)) != checked.folder and not checked.broken:
+    if (newest := _newest(checked)) != checked.folder:
         text = "is as it was sealed, and a later version replaced it: verify"
         lines = [f"{checked.folder} {text} {newest}"]
     elif checked.broken or (checked.seal and (checked.reasons or checked.table.num_rows)):
@@ -314,8 +314,9 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
 
 
 def _newest(checked: verify.SealVerification) -> Path:
-    """Return the folder of the newest version that lies beside a sealed one."""
-    if checked.seal is None or not checked.folder.is_dir():
+    """Return the folder of the newest version beside one that is as it was sealed."""
+    is_as_sealed = any(each.name == "sealed" and each.outcome == HELD for each in checked.statuses)
+    if checked.broken or not is_as_sealed or not checked.folder.is_dir():
         return checked.folder
     first = seals.first_folder(checked.folder, seals.read_manifest(checked.folder))
     return [checked.folder, *seals.versions(first)][-1]
