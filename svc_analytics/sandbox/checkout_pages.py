@@ -19,7 +19,7 @@ from starlette.routing import Route
 from svc_analytics.sandbox import app
 from svc_analytics.sandbox.account import read_signed, write_signed
 from svc_analytics.sandbox.app import Form
-from svc_analytics.sandbox.checkout import Binding
+from svc_analytics.sandbox.bindings import Binding
 from svc_analytics.sandbox.customers import Person
 from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, value_text
 from svc_analytics.sandbox.service import Service

@@ -11,7 +11,8 @@ from svc_analytics.instants import BEGINNING, parse_instant
 from svc_analytics.sandbox import validation
 from svc_analytics.sandbox.account import Account, Key, KeyClass, read_signed, write_signed
 from svc_analytics.sandbox.behaviour import Behaviour
-from svc_analytics.sandbox.checkout import Bindings, Checkout
+from svc_analytics.sandbox.bindings import Bindings
+from svc_analytics.sandbox.checkout import Checkout
 from svc_analytics.sandbox.clock import Clock, instant_text
 from svc_analytics.sandbox.payouts_and_refunds import Payouts, RecipientLookup
 from svc_analytics.sandbox.platform import Platform

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.cli.app import is_out_of_memory
+from svc_analytics.cli.address_space import is_out_of_memory
 from svc_analytics.files import damaged_file
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, ids, spread
 from tests.support.loopback import on_a_socket
