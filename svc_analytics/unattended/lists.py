@@ -108,8 +108,8 @@ class ListMatches:
         except Exception as error:  # whatever it is, the month is closed
             known = [one for one in before if one.subject == _subject(of)]
             return f"{of}: not matched: {error}", [_failed(of, label, error), *known]
-        rows = both.table.filter(both.table["is_open"]).to_pylist()
-        states = [_row(of, label, row) for row in rows[:_MOST]]
+        rows = both.table.filter(both.table["is_open"])
+        states = [_row(of, label, row) for row in rows.slice(0, _MOST).to_pylist()]
         if len(rows) > _MOST:
             line = f"and {len(rows) - _MOST} more: svc-analytics match lists them"
             states.append(state(f"{OPEN}:{of}:{line}", OPEN, [_subject(of), line], label))
