@@ -56,8 +56,10 @@ COMMANDS = sorted(
     ),
     key=lambda command: command.split()[1] == "assert",
 )
-_SHOWN = {command for command, _ in CONSOLE} | {"svc-analytics books --init"}  # others need it
-DONE = [command for command in COMMANDS if command in _SHOWN]
+_INIT = "svc-analytics books --init"  # others need what it writes
+_SHOWN = {command for command, _ in CONSOLE} | {_INIT}
+RUN = [command for command in COMMANDS if "--let-go" not in command]  # nothing is lost here
+DONE = [command for command in RUN if command in _SHOWN]
 PYTHON = [block for block in blocks("python") if "http.server" not in block.text]
 [RECEIVER] = [block for block in blocks("python") if "http.server" in block.text]
 
@@ -113,6 +115,7 @@ def filled(demo, bucket) -> Path:
     }
     Path("deliveries.ndjson").write_text(json.dumps(delivery) + "\n")
     shutil.copytree("data/statements/2026-10", "data/statements/2026-10-v2")
+    invoke(_INIT)
     return folder
 
 
@@ -157,7 +160,7 @@ def test_every_command_shown_is_understood(command):
 
 # Each run does what is shown with its output; each command has tests of its own, too.
 @pytest.mark.usefixtures("no_printer", "files")
-@pytest.mark.parametrize("command", rings(DONE, COMMANDS))
+@pytest.mark.parametrize("command", rings(DONE, RUN))
 def test_every_command_shown_runs(command):
     """What a reader copies works, and says something."""
     assert invoke(command)
