@@ -20,6 +20,7 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_o
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses, translated
+from svc_analytics.money import group_digits
 from svc_analytics.periods import TO_DATE, Period
 from svc_analytics.render.document import Reason
 from svc_analytics.statements.months import MONTHS
@@ -76,7 +77,7 @@ def summary_of(sealed: Sealed) -> list[dict[str, str]]:
 def ends_of(new: Statement) -> Ends:
     """Return the positions of a statement that was made just now."""
     texts = as_texts({"summary": new.tables["summary"]})
-    return _ends(new.period.folder, new.period, texts["summary"].to_pylist())
+    return _ends(new.period.title, new.period, texts["summary"].to_pylist())
 
 
 def sealed_ends(sealed: Sealed | None, lake: Lake | None) -> Ends | None:
@@ -88,8 +89,9 @@ def sealed_ends(sealed: Sealed | None, lake: Lake | None) -> Ends | None:
     is_whole = manifest["seal"] == seals.seal_of(manifest)
     if not is_whole or seals.broken_files(folder, {**manifest, "files": files}):
         return None
-    name = f"{manifest['label']} version {manifest['version']}"
     period, again = seals.stated_period(manifest), close_again(sealed, lake) if lake else None
+    version = {"month": translated(period.title), "version": manifest["version"]}
+    name = Message("reason.version_of", **version)
     return _ends(name, period, summary_of(sealed), again)
 
 
@@ -120,7 +122,7 @@ def mismatches(
     """
     if before is None or after is None:
         return
-    names = {"closed": before.name, "opened": after.name}
+    names = {"closed": translated(before.name), "opened": translated(after.name)}
     if (end := before.period.end) != (start := after.period.start):
         instants = {"end": format_instant(end), "start": format_instant(start)}
         yield Mismatch(Message("reason.unmet_bounds", **names, **instants), is_known=True)
@@ -129,8 +131,8 @@ def mismatches(
         if closing is None or opening is None or closing == opening:
             continue
         positions = {
-            "closing": translated(closing or UNKNOWN),
-            "opening": translated(opening or UNKNOWN),
+            name: translated(group_digits(each) if each else UNKNOWN)
+            for name, each in (("closing", closing), ("opening", opening))
         }
         text = Message("reason.unmet", coin=coin, **names, **positions)
         current = closing if now is None else _position(now, coin)
@@ -234,7 +236,8 @@ def close_again(sealed: Sealed, lake: Lake) -> Message:
     is_in_lake = folder.parent == (lake.path / seals.STATEMENTS).absolute()
     out = None if is_in_lake else seals.first_folder(folder, manifest)
     command = command_to_close(seals.stated_period(manifest), out)
-    return Message("reason.close_again", label=manifest["label"], command=command)
+    title = translated(seals.stated_period(manifest).title)
+    return Message("reason.close_again", month=title, command=command)
 
 
 def command_to_close(period: Period, out: Path | None = None) -> str:

@@ -13,6 +13,7 @@ from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
 from svc_analytics.render.summary_page import (
+    COUNTS,
     TOTALS,
     UNPRICED,
     UNPRICED_LABEL,
@@ -200,7 +201,9 @@ class FigureCells:
         return SummaryPage(self.statement)
 
     def total(self, name: str) -> Cell:
-        """Return the worth of a figure of all coins in USD; an empty cell where it has none."""
+        """Return a count of all coins, or their worth in USD; an empty cell where neither is."""
+        if name in COUNTS:
+            return number_cell(self.summary_page.coins.count(name), COUNT, why=UNDEFINED)
         usd = self.summary_page.usd_name(name)
         if not usd:
             return _EMPTY

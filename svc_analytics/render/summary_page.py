@@ -254,7 +254,7 @@ TOTALS = frozenset(row.name for row in _ROWS.values() if row.weight == "sum")
 IN_USD = {
     row.name: row.usd for row in _ROWS.values() if row.usd and row.name not in (_OPENING, row.usd)
 }
-_COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
+COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
 
 
 @dataclass(frozen=True)
@@ -375,4 +375,4 @@ def _value(coin: Mapping[str, Any], name: str) -> Value:
 
 
 def _is_count(row: _Row) -> bool:
-    return row.name in _COUNTS
+    return row.name in COUNTS

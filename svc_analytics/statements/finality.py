@@ -24,7 +24,7 @@ from svc_analytics.instants import (
     to_micros,
 )
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message, clauses, joined, translated
+from svc_analytics.messages import Message, clauses, joined, stored_text, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.document import UNFINISHED, Reason, Unknown
 from svc_analytics.schema import STREAMS
@@ -241,7 +241,8 @@ def _record(omission: Row) -> Message:
     first, last = to_micros(omission["omitted_from"]), to_micros(omission["omitted_to"])
     dated, undated = _RECORDS[omission["stream"]]
     id_, wrong = omission["record_id"], _WRONG[omission["check_name"]]
-    values = {"id": id_, "wrong": translated(wrong), "detail": omission["detail"]}
+    detail = translated(stored_text(omission["detail"], omission["message"]))
+    values = {"id": id_, "wrong": translated(wrong), "detail": detail}
     if last - first > 1:
         return Message(undated, **values)
     return Message(dated, day=f"{omission['omitted_from']:%Y-%m-%d}", **values)

@@ -97,10 +97,10 @@ def test_check_finds_sealed_months_that_do_not_meet(call, closer):
     assert late["currency"] == "usdt" and call("check").code == 0
     call("close", "--month", "2026-09")
     done = call("check")
-    said = "in usdt 2026-09 version 2 closes with 7, and 2026-10 version 1 opens with 0; close"
-    assert done.code == 3 and f"{said} 2026-10 again" in done.out
+    sides = "September 2026 version 2 closes with 7, and October 2026 version 1 opens with 0"
+    assert done.code == 3 and f"in usdt, {sides}; close October 2026 again" in done.out
     assert "1 sealed month does not open with" in done.out and "1 of them blocking" in done.err
-    assert said in call("statement-verify", str(OCTOBER)).out
+    assert sides in call("statement-verify", str(OCTOBER)).out
     call("close", "--month", "2026-10")
     assert call("check").code == 0
 

@@ -104,8 +104,9 @@ def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer, kind):
     waiting = closer.close("2026-10")
     assert (waiting.state, waiting.seal) == ("provisional", None)
     assert [reason.text for reason in waiting.reasons] == [
-        f"in {coin} 2026-09 version 1 closes with {closing}, and 2026-10 opens with {opening}; "
-        "close 2026-09 again: svc-analytics close --month 2026-09"
+        f"in {coin}, September 2026 version 1 closes with {closing}, "
+        f"and October 2026 opens with {opening}; "
+        "close September 2026 again: svc-analytics close --month 2026-09"
     ]
 
 
@@ -130,8 +131,9 @@ def test_a_restated_month_says_that_the_next_one_is_to_be_closed_again(closer):
     come_late(closer, late_payment())
     restated = closer.close("2026-09")
     text = (
-        "in btc 2026-09 version 2 closes with 11.45, and 2026-10 version 1 opens with 4.95; "
-        "close 2026-10 again: svc-analytics close --month 2026-10"
+        "in btc, September 2026 version 2 closes with 11.45, "
+        "and October 2026 version 1 opens with 4.95; "
+        "close October 2026 again: svc-analytics close --month 2026-10"
     )
     assert restated.state == "restated" and restated.reasons[0].text == text
     assert closer.close("2026-09").reasons[0].text == text

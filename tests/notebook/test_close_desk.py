@@ -218,7 +218,9 @@ def test_a_month_that_an_older_one_blocks_offers_to_close_that_one(tmp_path):
     panel.months.tiles["2026-07"].click()
     assert panel.closing.before.description == "Close June again"
     assert "168 receipts are not verified yet" in panel.findings.head.value
-    assert "what else holds up the close: in usdt 2026-06" in panel.findings.head.value
+    assert panel._desk.other_reasons == []  # the only reason stands once, beside its name
+    assert "blocked</span>" in panel.closing.head.value
+    assert "in usdt, June 2026 version 1 closes with 16,128.87885001932" in panel.closing.head.value
     assert "svc-analytics" not in "".join(map(str, english(panel)))
     panel.months.tiles["2026-09"].click()
     assert panel.closing.before.layout.display == "none"

@@ -274,7 +274,10 @@ def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(call, close
 def test_what_waits_for_a_person_is_told_until_it_is_another(watched, told):
     """A reason that stays is not told again; one that joins it makes another state."""
     finding = Message("reason.finding", finding=translated("a rule is broken"), rule="a_rule")
-    reasons = (Reason(Message("reason.close_again", label="x", command="y")), Reason(finding))
+    reasons = (
+        Reason(Message("reason.close_again", month=translated("x"), command="y")),
+        Reason(finding),
+    )
 
     def run(*found: Reason) -> list[str]:
         with watched() as run:

@@ -125,7 +125,7 @@ def without_rules(text: str) -> str:
     if text.code == "reason.finding":
         return cast(str, text.values["FINDING"])
     if text.code == CLOSE_AGAIN:
-        return Message("close {label} again", label=text.values["label"])
+        return Message("close {MONTH} again", month=cast(Message, text.values["MONTH"]))
     parts = {
         name: without_rules(value) if isinstance(value, Message) else value
         for name, value in text.values.items()

@@ -214,8 +214,11 @@ class DeskMonths:
 
     @property
     def other_reasons(self) -> list[str]:
-        """What keeps the month that is shown from a seal beside its findings."""
-        reasons = self.tile.reasons if self.tile.is_open else ()
+        """What keeps the month that is shown from a seal beside its findings.
+
+        A reason that is the only one stands beside the month's name.
+        """
+        reasons = self.tile.reasons if self.tile.is_open and len(self.tile.reasons) > 1 else ()
         return [each for each in reasons if getattr(each, "code", "") != "reason.finding"]
 
     def accept(self, findings: Sequence[Finding], reason: str, by: str) -> None:

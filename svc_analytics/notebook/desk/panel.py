@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock, Thread
 from typing import Any
@@ -374,6 +374,7 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
     return ("svc-tile", f"svc-{state.kind}", *(["svc-chosen"] if is_chosen else []))
 
 
+_UNKNOWN = "Why figures are unknown"
 _CHANGED = "What changed from version {old} to version {new}"
 
 
@@ -405,16 +406,21 @@ class FigureBox:
             self.head.value = self._looks.line(self._desk.problem, is_announced=True)
         else:
             first, opened, rests = heading(statement).parts
-            lines = "".join(map(self._looks.line, [*rests, self._desk.notes]))
-            folded = self._looks.folded(_rests_on(first, self._desk.agreement), lines)
-            above = "".join(map(self._looks.line, opened))
-            self.head.value = f'<div class="svc-quiet">{folded}</div>{above}{self._changes()}'
+            unknown = [each.text for each in statement.unknown]
+            state = [text for text in opened if text not in unknown]
+            lines = [*state, *rests, self._desk.notes]
+            folded = self._folded(_rests_on(first, self._desk.agreement), lines)
+            why = self._folded(_UNKNOWN, unknown) if unknown else ""
+            self.head.value = f'<div class="svc-quiet">{folded}{why}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if [title for _, title in self.which.options] != titles:
             self.which.options = [(self._looks.text(title), title) for title in titles]
             self.which.value = chosen if chosen in titles else next(iter(titles), None)
         self.which.layout.display = "" if titles else "none"
         self._show_table()
+
+    def _folded(self, title: str, lines: Sequence[str]) -> str:
+        return self._looks.folded(title, "".join(map(self._looks.line, lines)))
 
     @property
     def shown(self) -> StatementTable | None:

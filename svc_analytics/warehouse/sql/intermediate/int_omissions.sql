@@ -12,6 +12,7 @@ with gaps as (
         null::varchar as record_id,
         null::varchar as currency,
         null::varchar as detail,
+        null::varchar as message,
         null::varchar as content,
         null::timestamptz as seen_at,
         true as is_counted,
@@ -30,6 +31,7 @@ rejected as (
         stg_quarantine.record_id,
         stg_quarantine.currency,
         reason as detail,
+        reason_message as message,
         sha256 as content,
         first_seen_at as seen_at,
         true as is_counted,
@@ -45,13 +47,13 @@ rejected as (
 
 omissions as (
     select
-        check_name, stream, record_id, currency, detail, content, seen_at,
+        check_name, stream, record_id, currency, detail, message, content, seen_at,
         is_counted, omitted_from, omitted_to,
         payments_from, case when payments_from is not null then omitted_to end as payments_to
     from gaps
     union all
     select
-        check_name, stream, record_id, currency, detail, content, seen_at,
+        check_name, stream, record_id, currency, detail, message, content, seen_at,
         is_counted, omitted_from, omitted_to,
         payments_from,
         case when payments_from is not null then coalesce(payments_to, omitted_to) end
@@ -59,7 +61,7 @@ omissions as (
     from rejected
     union all
     select
-        check_name, stream, record_id, currency, detail, content, seen_at,
+        check_name, stream, record_id, currency, detail, null as message, content, seen_at,
         false as is_counted,
         booked_at as omitted_from,
         booked_at + interval 1 microsecond as omitted_to,
@@ -73,6 +75,7 @@ select
     omissions.record_id,  -- the record; NULL for time not read
     currency,  -- coin slug; NULL where it may be of any coin
     detail,  -- why it cannot be held, or what is unknown of it
+    message,  -- the code and the values of why it cannot be held, JSON
     is_counted,  -- whether counts and sums of its period lack it, not only positions
     omitted_from,  -- the first instant that it may be booked by, UTC
     omitted_to,  -- the first instant behind, UTC

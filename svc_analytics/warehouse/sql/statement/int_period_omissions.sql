@@ -20,6 +20,7 @@ omissions as (
         null as record_id,
         null as currency,
         null as detail,
+        null as message,
         true as is_counted,
         read_to as omitted_from,
         known_to::timestamptz as omitted_to,
@@ -53,6 +54,7 @@ select
     record_id,  -- the record; NULL for time not read
     currency,  -- coin slug; NULL where it may be of any coin
     detail,  -- why it cannot be held, or what is unknown of it
+    message,  -- the code and the values of why it cannot be held, JSON
     is_counted,  -- whether counts and sums of its period lack it, not only positions
     omitted_from,  -- the first instant that it may be booked by, UTC
     omitted_to,  -- the first instant behind, UTC
