@@ -73,7 +73,7 @@ def parse_instant(text: str) -> tuple[int, bool]:
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAY_OR_INSTANT = re.compile(
-    r"(?<![\w/-])([0-9]{4})-(0[1-9]|1[0-2])-([0-3][0-9])"
+    r"(?<![\w/-])((?:19|20)[0-9]{2})-(0[1-9]|1[0-2])-([0-3][0-9])"
     r"(?:[T ]([0-9]{2}:[0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)?(Z)?)?(?![\w-])"
 )
 
@@ -100,6 +100,8 @@ def readable_instant(at: datetime, timespec: str = "minutes") -> str:
 
 def in_words(text: str) -> str:
     """Return a text with its days as people say them, and its instants to the minute.
+
+    Days of the Jalali calendar stay as they are.
 
     >>> in_words("read up to 2026-11-20T12:00:00.004Z, since 2026-06-01")
     'read up to 20 Nov 2026 12:00Z, since 1 Jun 2026'

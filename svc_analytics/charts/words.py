@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import ENGLISH, Language, isolate
 from svc_analytics.messages import joined
 from svc_analytics.money import format_amount, group_digits
@@ -47,8 +48,8 @@ def worded(text: str, language: Language, between: str = " ") -> str:
         return language.number(text)
     translated = None if language.is_english else language.translation(text)
     if translated is None:
-        return text
-    return f"{text}{between}{translated}" if language.is_both else translated
+        return in_words(text)
+    return f"{in_words(text)}{between}{translated}" if language.is_both else translated
 
 
 def percent(ratio: Decimal) -> str:

@@ -36,6 +36,7 @@ from svc_analytics.formatting.texts import (
     wrapped,
 )
 from svc_analytics.formatting.values import is_exact_number, rows_of
+from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import merchant_names
 from svc_analytics.messages import Message, translated
 
@@ -153,11 +154,12 @@ def table_text(
     Unless it may be wide, long texts are broken where the terminal is narrow, and then columns
     stand in blocks.
     """
-    above = map(wrapped, filter(None, [table.title, single_line(table.caption)]))
+    above = map(wrapped, filter(None, [table.title, in_words(single_line(table.caption))]))
+    notes = map(in_words, table.notes(f"{_HIDES_DIGITS} {every_digit}"))
     blocks = "\n\n".join(
         _block(table, *each) for each in _blocks(table, None if is_wide else terminal_width())
     )
-    return "\n".join([*above, blocks, *map(wrapped, table.notes(f"{_HIDES_DIGITS} {every_digit}"))])
+    return "\n".join([*above, blocks, *map(wrapped, notes)])
 
 
 def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list[int]]]:
@@ -369,12 +371,17 @@ def _cell_text(cell: Cell) -> str:
     return escape(single_line(cell.text))
 
 
+def shown_html(text: str) -> str:
+    """Return a text as HTML, with its days as people say them."""
+    return escape(in_words(text))
+
+
 @dataclass(frozen=True)
 class TableWords:
     """How the texts of a table are written as HTML: shown, on pointing, and in a cell."""
 
-    shown: Callable[[str], str] = escape
-    hint: Callable[[str], str] = escape
+    shown: Callable[[str], str] = shown_html
+    hint: Callable[[str], str] = shown_html
     cell: Callable[[Cell], str] = _cell_text
 
 
@@ -384,7 +391,7 @@ _PLAIN = TableWords()
 def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
     """Return a title, lines of text and tables as one element."""
     head = f'<h4 dir="auto">{escape(title)}</h4>' if title else ""
-    texts = "".join(f'<p dir="auto">{escape(single_line(line))}</p>' for line in lines)
+    texts = "".join(f'<p dir="auto">{shown_html(single_line(line))}</p>' for line in lines)
     return escape_invisible(f"<div>{head}{texts}{''.join(tables)}</div>")
 
 

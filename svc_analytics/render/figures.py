@@ -14,11 +14,13 @@ from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
 from svc_analytics.render.summary_page import (
     COUNTS,
+    PRICED,
     TOTALS,
     UNPRICED,
     UNPRICED_LABEL,
     SummaryPage,
     parts_of,
+    value_of,
 )
 from svc_analytics.warehouse.figures import (
     as_moved,
@@ -190,10 +192,11 @@ class FigureCells:
 
     def _unpriced(self) -> list[Cell]:
         """Return how many records of each coin have no USD value, and of all of them."""
-        rows = (row for group in self.summary_page.groups.values() for row in group)
-        row = next(row for row in rows if row.name == UNPRICED)
-        cells = [number_cell(value, COUNT, why=UNDEFINED) for value in (*row.values, row.total)]
-        return [Cell(UNPRICED_LABEL, is_fixed=True), *cells]
+        coins = self.summary_page.coins.rows
+        whys = [why_unknown(self.statement, coin, UNPRICED) for coin in coins]
+        values = zip((value_of(coin, UNPRICED) for coin in coins), whys, strict=True)
+        cells = [number_cell(value, COUNT, why=why) for value, why in values]
+        return [Cell(UNPRICED_LABEL, is_fixed=True), *cells, self.total(UNPRICED)]
 
     @cached_property
     def summary_page(self) -> SummaryPage:
@@ -202,14 +205,14 @@ class FigureCells:
 
     def total(self, name: str) -> Cell:
         """Return a count of all coins, or their worth in USD; an empty cell where neither is."""
-        if name in COUNTS:
-            return number_cell(self.summary_page.coins.count(name), COUNT, why=UNDEFINED)
-        usd = self.summary_page.usd_name(name)
-        if not usd:
+        is_count = name in COUNTS
+        stated = name if is_count else self.summary_page.usd_name(name)
+        if not stated:
             return _EMPTY
-        value = as_moved(usd, self.summary_page.usd(name))
-        why = self.why_no_total(usd) if value is None else ""
-        return number_cell(value, USD, is_exact=self.is_exact, why=why)
+        coins, usd = self.summary_page.coins, self.summary_page.usd
+        value = coins.count(name) if is_count else as_moved(stated, usd(name))
+        why = self.why_no_total(stated) if value is None else ""
+        return number_cell(value, COUNT if is_count else USD, is_exact=self.is_exact, why=why)
 
     def why_no_total(self, name: str) -> str:
         """Say why all coins together have no value: the reason of the first that has none."""
@@ -217,13 +220,16 @@ class FigureCells:
             why_unknown(self.statement, coin, each)
             for each in parts_of(name)
             for coin in self.summary_page.coins.rows
-            if coin.get(each) is None
+            if value_of(coin, each) is None
         )
         return next(reasons, unknown_reason(self.statement))
 
 
 def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
+    if name == UNPRICED:
+        counts = (count for count, _ in PRICED)
+        name = next((each for each in counts if row.get(each) is None), name)
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:
             return Message("unknown.because", reasons=translated(unknown.because))

@@ -88,8 +88,8 @@ class AllCoins:
 
     def count(self, name: str) -> int | None:
         """Return how many there are of all coins; None if one is unknown."""
-        counts = [row.get(name) for row in self.rows]
-        return None if not counts or None in counts else sum(map(int, filter(None, counts)))
+        counts = [value_of(row, name) for row in self.rows]
+        return None if not counts or None in counts else sum(int(each or 0) for each in counts)
 
     def usd(self, name: str) -> Decimal | None:
         """Return the sum in USD of the records that have a USD value; None if it is unknown."""
@@ -296,7 +296,7 @@ class SummaryPage:
         for row in rows:
             if _is_left_out(row, self.coins.rows):
                 continue
-            by_coin = [_value(coin, row.name) for coin in self.coins.rows]
+            by_coin = [value_of(coin, row.name) for coin in self.coins.rows]
             values = [as_moved(row.name, value) for value in by_coin]
             total = as_moved(row.name, self._total(row))
             has_total = bool(self.usd_name(row.name)) or _is_count(row)
@@ -348,8 +348,6 @@ class SummaryPage:
         return coins.usd(row.usd) if coins and row.usd else None
 
     def _total(self, row: _Row) -> Value:
-        if row.name == UNPRICED:
-            return self.coins.unpriced()
         if _is_count(row):
             return self.coins.count(row.name)
         return self.usd(row.name) if self.usd_name(row.name) else None
@@ -364,12 +362,13 @@ def summary_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _is_left_out(row: _Row, coins: Sequence[Mapping[str, Any]]) -> bool:
-    values = [_value(coin, row.name) for coin in coins]
+    values = [value_of(coin, row.name) for coin in coins]
     others = [Decimal() if row.unless == "0" else coin.get(row.unless) for coin in coins]
     return bool(row.unless) and values == others
 
 
-def _value(coin: Mapping[str, Any], name: str) -> Value:
+def value_of(coin: Mapping[str, Any], name: str) -> Value:
+    """Return a figure of the face of a coin, as its row states it."""
     value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
     return value
 

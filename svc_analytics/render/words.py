@@ -15,6 +15,7 @@ from jinja2.filters import do_forceescape as escape, do_mark_safe as as_html
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import TableWords
 from svc_analytics.formatting.texts import escape_invisible, visible
+from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import (
     BETWEEN,
     END,
@@ -72,13 +73,15 @@ class PageWords:
         """Return words of the template itself, which need no escaping, with their values."""
         if self.language.is_english:
             places = Message(english, **values).values
-            shown = {name: escape_invisible(str(value)) for name, value in places.items()}
+            shown = {name: escape_invisible(in_words(str(each))) for name, each in places.items()}
             return as_html(english).format(**shown)
         return self.shown(english, **values)
 
     def shown(self, text: str, **values: object) -> str:
         """Return a text of ours in the language; one that has no words there stays a value."""
         message = Message(text, **values) if values else text
+        if self.language.is_english:
+            return escape(in_words(visible(message)))
         translated = self._translated(message)
         return self.value(message) if translated is None else translated
 

@@ -411,7 +411,7 @@ def test_coins_of_the_same_tiers_have_one_line(axes):
     sol = TIERS.slice(2).set_column(0, "currency", pa.array(["sol"]))
     charts.fee_tiers(axes, pa.concat_tables([TIERS, eth]))
     assert [line.get_label() for line in axes.lines] == ["All coins"]
-    assert axes.get_title("left").startswith("The fee rate is 1.00% since 2026-10-01; before")
+    assert axes.get_title("left").startswith("The fee rate is 1.00% since 1 Oct 2026; before")
     apart = Figure().subplots()
     charts.fee_tiers(apart, pa.concat_tables([TIERS, eth, sol]))
     assert [line.get_label() for line in apart.lines] == ["btc, eth", "sol"]

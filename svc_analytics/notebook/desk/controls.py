@@ -18,6 +18,7 @@ from svc_analytics.errors import SvcError, class_name
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, DisplayTable, cell_text, table_html
 from svc_analytics.formatting.texts import escape_invisible, single_line, visible
+from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.errors import sentence_of
@@ -114,7 +115,7 @@ class Looks:
         """Return words of ours as HTML; those of other people are isolated within them."""
         text = without_rules(text)
         if self.language.is_english:
-            return escape(escape_invisible(single_line(text)))
+            return escape(escape_invisible(in_words(single_line(text))))
         return self._words.shown(text if isinstance(text, Message) else single_line(text))
 
 
