@@ -16,7 +16,7 @@ from svc_analytics.formatting.display import Display, display_table, names_of, t
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
+from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros, in_words
 from svc_analytics.lake.lake import Lake, LakeEngine
 from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.schema import INSTANT
@@ -84,15 +84,15 @@ class Lakehouse(Displayable, Lake):
             return Display(f"Lake {self.place}", [_OFFER.format(path=self.place)])
         status = lake_status(self)
         rows = [
-            (stream.name, state, describe_span((start, end)))
+            (stream.name, state, in_words(describe_span((start, end))))
             for stream in status.streams
             for start, end, state in stream.coverage.intervals()
         ]
         coverage = text_table("time that was read", ["stream", "state", "interval"], rows)
         records = display_table(_records(status), "records in the lake", why="no record")
-        lines = [f"of {names_of(status.merchant)}"]
-        lines += [f"{stream.name}: {_completeness(stream)}" for stream in status.streams]
-        return Display(f"Lake {self.place}", lines, [records, coverage])
+        lines = [f"{stream.name}: {_completeness(stream)}" for stream in status.streams]
+        title = f"Lake {self.place} of {names_of(status.merchant)}"
+        return Display(title, lines, [records, coverage])
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Run one read-only query on the views; return an exact, Arrow-backed frame.

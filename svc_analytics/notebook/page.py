@@ -24,11 +24,8 @@ from svc_analytics.notebook.show import is_statement
 from svc_analytics.render.document import status_look, status_word
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
-# Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
-_REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
-_EMPTY = re.compile(r'<script src=""> ?</script>\n?')  # of libraries that are not loaded
 _STYLED = re.compile(r'(?<=<t[dhr] )style="([^"]*)"')  # of a cell or a row, which has no class
-_SOURCES = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
+_FOLDER = files("svc_analytics.notebook")
 # Runs behind the last cell; what it prints is read and taken out again.
 QUESTION = "print(__import__('svc_analytics.notebook.page', fromlist=['_']).page_facts(globals()))"
 
@@ -49,13 +46,13 @@ def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code:
         exclude_input=not has_code,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
-        **{f"{name}_url": "" for name in _SOURCES},
+        template_file=str(_FOLDER / "page.html.j2"),
     )
-    resources = {"metadata": {"name": page_title(notebook, facts)}}
+    style = (_FOLDER / "page.css").read_text(encoding="utf-8")
+    resources = {"metadata": {"name": page_title(notebook, facts)}, "page_style": style}
     page, _ = exporter.from_notebook_node(_without_path(readable, data_dir), resources)
-    page, looks = _with_classes(_EMPTY.sub("", _REMOTE.sub("", str(page))))
-    style = looks + files("svc_analytics.notebook").joinpath("page.css").read_text(encoding="utf-8")
-    return page.replace("</head>", f"<style>\n{style}</style>\n</head>", 1)
+    page, looks = _with_classes(page)
+    return page.replace("</head>", f"<style>\n{looks}</style>\n</head>", 1)
 
 
 def _with_classes(page: str) -> tuple[str, str]:
@@ -101,7 +98,9 @@ def _opening(cells: list[Any], facts: dict[str, str]) -> Iterator[Any]:
     """Yield the question, the page's head and the rest of the first cell."""
     question, _, rest = cells[0].source.partition("\n")
     title = f"<h1>{escape(question.lstrip('# '))}</h1>"
-    yield from (_cell(f'<div class="page-top">{title}{_head(facts)}</div>'), _cell(rest))
+    yield _cell(f'<div class="page-top">{title}{_head(facts)}</div>')
+    if rest.strip():
+        yield _cell(rest)
 
 
 def _cell(source: str) -> Any:

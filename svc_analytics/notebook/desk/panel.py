@@ -166,11 +166,11 @@ class Desk:
         months = text_table("months", ["month", "state", "note"], rows)
         title = Message("Close desk of {names}", names=self._months.names)
         findings = self._months.findings
-        tables = [months, *[summary_table(findings)] * bool(findings)]
+        listed = [summary_table(findings)] * bool(findings)
         chosen = self._months.statement
         shown = [] if chosen is None else chosen._display().tables
         lines = [self._lack, self._months.problem, *self._proof(chosen), self._months.agreement]
-        return Display(title, [*filter(None, lines)], [*tables, *shown])
+        return Display(title, [*filter(None, lines)], [*listed, *shown, months])
 
     def _proof(self, chosen: Statement | None) -> list[str]:
         """Return the statuses of a sealed month below its name; no line of any other."""
