@@ -31,8 +31,8 @@ from svc_analytics.warehouse.acknowledgements import (
     read_acknowledgements,
     without_remark,
 )
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by, read_checks
+from svc_analytics.warehouse.warehouse import count
 
 AHEAD = "typed_line_is_of_the_past"  # the rule that a line breaks whose time has not come
 _LEFT_OUT = (

@@ -19,7 +19,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.texts import counted
 from svc_analytics.lake.lake import Lake
 from svc_analytics.matching.headings import BOOKS, KINDS
-from svc_analytics.matching.tables import MEANING
+from svc_analytics.matching.match import MEANING
 from svc_analytics.money import format_amount
 from svc_analytics.periods import MONTH, noun_of
 from svc_analytics.unattended.notices import OPEN, Notice, read_notice_log, state

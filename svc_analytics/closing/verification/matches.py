@@ -33,9 +33,8 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status
 from svc_analytics.proofs.verify import listed
-from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import of_one_snapshot, open_warehouse
 
 USD, BOOKS = "USD", "books"
 FOLDER, ENDING, DOCUMENT = "matches", "-matches", "match.json"
