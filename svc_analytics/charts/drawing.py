@@ -127,10 +127,10 @@ def all_days(table: Table) -> list[int]:
     return sorted({row["day"].toordinal() for row in rows_of(table)})
 
 
-def mark_unknown(axes: Axes, places: Sequence[float], width: float = 1.0) -> None:
+def mark_unknown(axes: Axes, places: Sequence[float]) -> None:
     """Hatch the whole height where a figure is unknown: an empty place would look like zero."""
     if places:
-        spans = [(place - width / 2, width) for place in places]
+        spans = [(place - 0.5, 1.0) for place in places]
         look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "label": "unknown"}
         axes.broken_barh(spans, (0, 1), **UNKNOWN, **look)
 

@@ -3,8 +3,6 @@
 The desk and the command do the same: the line that they write names the digest of what was seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -233,7 +233,7 @@ def keep_results(
     for each in results:
         if each.seal and not each.reasons and each.folder.parent == folder:
             manifest, moments = seals.read_manifest(each.folder), (before[each.label], after)
-            cache_judgement(moments, seals.stated_period(manifest), manifest, Judgement())
+            cache_judgement(moments, seals.sealed_period(manifest), manifest, Judgement())
 
 
 def _manifest(state: MonthState) -> seals.Manifest | None:

@@ -23,7 +23,7 @@ from svc_analytics.books.export import Books
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing import seals
 from svc_analytics.closing.handover.books import books_for, books_source
-from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE
+from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE, SIDES, Sums
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
 from svc_analytics.formatting.cells import COIN, USD, Cell, number_cell
@@ -76,11 +76,9 @@ _MEANINGS = (
     "match.other_account",
 )
 MEANING = {code.partition(".")[2]: Message(code) for code in _MEANINGS}  # by code, in their order
-SIDES = ("theirs", "ours")
 OPEN_HEADS = ["what it is", "theirs", "their amount", "ours", "our amount"]
 _HEADS = ["what it is", "count", "coin", "theirs", "ours", "difference", "ours, USD"]
 _UNPRICED = "one of them has no USD value"
-Sums = dict[str, Decimal]
 
 
 @dataclass(frozen=True)

@@ -326,12 +326,10 @@ def order_of(figure: Figure) -> str:
     return ", ".join([*[name for name in MOMENTS if name in columns][:1], *ids])
 
 
-def read_records(
-    warehouse: Warehouse, query: str, values: Mapping[str, object] | None = None
-) -> pa.Table:
+def read_records(warehouse: Warehouse, query: str) -> pa.Table:
     """Answer a query on the SQL of `select_records`, which may rest on payments of other months."""
     tables = {ELSEWHERE: refunded_elsewhere(warehouse)}
-    return warehouse.query(query, values, tables, is_long=True)
+    return warehouse.query(query, tables=tables, is_long=True)
 
 
 def refunded_elsewhere(warehouse: Warehouse) -> pa.Table:

@@ -4,8 +4,6 @@ Each source is read once for all months. The footing `months_add_up_to_the_perio
 sums with the figures of the period.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ Control totals are rows, sums of money by coin, and a hash over the rows in orde
 their CSV. It is the same in every form, and any tool can compute it from `<table>.csv`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Figures of each coin by month, for the months that end with a given one, or a statement's own."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -6,8 +6,6 @@ stands in for each model that others read: otherwise DuckDB binds with each of t
 made of.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

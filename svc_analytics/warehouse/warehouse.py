@@ -4,8 +4,6 @@ Our own readers work on a snapshot in memory, locked down; `analytics.duckdb` ho
 same views for other tools.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Does it agree? A month beside a list that is dropped here: its sums, and its open rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -377,11 +377,6 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
 _CHANGED = "What changed from version {old} to version {new}"
 
 
-def _rests_on(state: str, agreement: str) -> str:
-    """Return the line that what the figures rest on is folded under."""
-    return clauses(*filter(None, (state, agreement)))
-
-
 class FigureBox:
     """The tables of a statement, one at a time; buttons choose which."""
 
@@ -406,7 +401,8 @@ class FigureBox:
         else:
             first, opened, rests = heading(statement).parts
             lines = "".join(map(self._looks.line, [*rests, self._desk.notes]))
-            folded = self._looks.folded(_rests_on(first, self._desk.agreement), lines)
+            line = clauses(*filter(None, (first, self._desk.agreement)))
+            folded = self._looks.folded(line, lines)
             above = "".join(map(self._looks.line, opened))
             self.head.value = f'<div class="svc-quiet">{folded}</div>{above}{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)

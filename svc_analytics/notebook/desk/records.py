@@ -1,7 +1,5 @@
 """The figures of a month to press, in their tables, and the records that each is made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
