@@ -20,8 +20,8 @@ from svc_analytics.files import WRITING, make_folder
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake import checksums, layout
 from svc_analytics.lake.checksums import BLANK, DAMAGE
+from svc_analytics.lake.columns import in_own_columns
 from svc_analytics.lake.layout import FOOTER_KEY, ORIGIN, QUARANTINE, VERDICTS_FOLDER
-from svc_analytics.lake.month_file import in_own_columns
 from svc_analytics.messages import json_of
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import RejectedRecord

@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.checksums import DAMAGE, check_signature, require_whole
+from svc_analytics.lake.columns import in_own_columns
 from svc_analytics.lake.coverage_footer import read_footer
 from svc_analytics.lake.layout import VERDICTS
-from svc_analytics.lake.month_file import in_own_columns, read_groups
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 from svc_analytics.messages import Message
 from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.lake.columns import own_file
 from svc_analytics.lake.coverage_footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import open_groups
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, checked_files, checked_footers, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
-from svc_analytics.lake.month_file import own_file
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, Acceptances
 from svc_analytics.warehouse.other_months import (

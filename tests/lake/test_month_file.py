@@ -14,6 +14,7 @@ import pytest
 from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE
 from svc_analytics.lake import month_file
+from svc_analytics.lake.columns import in_own_columns
 from svc_analytics.lake.coverage_footer import (
     CoverageUpdate,
     MonthFileFooter,
@@ -27,7 +28,7 @@ from svc_analytics.lake.coverage_footer import (
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import changes_schema
-from svc_analytics.lake.month_file import in_own_columns, plan_upsert
+from svc_analytics.lake.month_file import plan_upsert
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
 from svc_analytics.records.record_parser import parse_records

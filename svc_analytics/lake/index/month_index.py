@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span, Spans, intersection
 from svc_analytics.lake import checksums
 from svc_analytics.lake.checksums import DAMAGE
+from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.coverage_footer import Shared
 from svc_analytics.lake.index.hashes import (
     Hashes,
@@ -32,7 +33,6 @@ from svc_analytics.lake.index.hashes import (
 )
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER
-from svc_analytics.lake.month_file import RecordFile
 from svc_analytics.schema import PAYMENTS, Stream, is_within
 
 Values = tuple[str, ...] | None  # of a column; None where there are too many

@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake import month_file
 from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged
+from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
-from svc_analytics.lake.month_file import RecordFile, Upsert
+from svc_analytics.lake.month_file import Upsert
 from svc_analytics.lake.writing.spill import RowGroup, Run
 from svc_analytics.schema import Stream
 
