@@ -9,8 +9,6 @@
 Public names load on first use, so that importing the package is quick.
 """
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -24,7 +24,7 @@ from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
-_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
+UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 _ENGINE = re.compile(r"sc://[^/\s]+(/.*)?\Z")
 _MEMORY = re.compile(r"[1-9]\d{0,5}(\.\d{1,3})? ?[MGT]i?B\Z")
 _SSH_KEY = re.compile(r"-----BEGIN |(ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+ AAAA")
@@ -254,7 +254,7 @@ def check_base_url(url: str) -> str:
         return ""
     try:
         parts = urlsplit(url)
-        is_address = bool(parts.hostname) and parts.port != 0 and not _UNPRINTABLE.search(url)
+        is_address = bool(parts.hostname) and parts.port != 0 and not UNPRINTABLE.search(url)
     except ValueError:
         is_address = False
     if not is_address:

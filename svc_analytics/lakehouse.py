@@ -20,9 +20,8 @@ from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros, 
 from svc_analytics.lake.lake import Lake, LakeEngine
 from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.schema import INSTANT
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse, describe_columns, describe_views
+from svc_analytics.warehouse.warehouse import Warehouse, count, describe_columns, describe_views
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,12 +35,11 @@ from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.render.document import status_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.figures import Figure, as_moved, read_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.several_lakes import open_views
 from svc_analytics.warehouse.sources import open_sources
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, of_one_snapshot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from svc_analytics.charts import drawing
-from svc_analytics.charts.drawing import HATCH, Axes, Row, Table
-from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
+from svc_analytics.charts.drawing import BLUE, HATCH, INK, PAPER, RULE, RUST, UP, Axes, Row, Table
 from svc_analytics.charts.usd import total, unpriced, usd_of
 from svc_analytics.charts.words import ROUNDED, cents, sentences, share
 from svc_analytics.messages import Message

@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from svc_analytics.charts import drawing
-from svc_analytics.charts.drawing import Axes, Row, Table
-from svc_analytics.charts.palette import INK, PAPER, SERIES
+from svc_analytics.charts.drawing import INK, PAPER, SERIES, Axes, Row, Table
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import RATIO, USD, kind_of

@@ -4,8 +4,7 @@ from collections import Counter
 from datetime import date, datetime, timedelta
 
 from svc_analytics.charts import drawing
-from svc_analytics.charts.drawing import Axes, Row, Table
-from svc_analytics.charts.palette import BLUE, SOFT
+from svc_analytics.charts.drawing import BLUE, SOFT, Axes, Row, Table
 from svc_analytics.charts.words import apart, in_line
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.messages import Message

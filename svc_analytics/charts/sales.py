@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from svc_analytics.charts import drawing
-from svc_analytics.charts.drawing import LINES, NOWHERE, UNKNOWN, Axes, Row, Table
-from svc_analytics.charts.palette import INK, PAPER, SERIES, shade
+from svc_analytics.charts.drawing import INK, PAPER, SERIES, Axes, Row, Table, shade
 from svc_analytics.charts.words import apart, in_line, percent, period_name, sentences, six_digits
 from svc_analytics.formatting.status_line import RUNNING, status_line_of
 from svc_analytics.instants import to_micros
@@ -43,7 +42,7 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     """
     rows = drawing.rows_of(table, currency)
     days = [row["day"].toordinal() for row in rows]
-    closing = [NOWHERE if row["closing"] is None else float(row["closing"]) for row in rows]
+    closing = [drawing.NOWHERE if row["closing"] is None else float(row["closing"]) for row in rows]
     is_known = any(row["closing"] is not None for row in rows)
     label = "position at the day's end" if is_known else "position unknown"
     axes.step(days, closing, where="mid", color=INK, linewidth=1.4, label=label)
@@ -195,8 +194,8 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
     drawn: list[float] = []
     for number, coin in enumerate(sorted({row["currency"] for row in rows})):
         own = [ratios.get((coin, month)) for month in shown]
-        heights = [NOWHERE if ratio is None else float(ratio) for ratio in own]
-        look = {"linewidth": 1.4, "markersize": 3.5} | LINES[number % len(LINES)]
+        heights = [drawing.NOWHERE if ratio is None else float(ratio) for ratio in own]
+        look = {"linewidth": 1.4, "markersize": 3.5} | drawing.LINES[number % len(drawing.LINES)]
         axes.plot(range(len(shown)), heights, label=coin, **look)
         drawn += [height for height in heights if height == height]
     running = drawing.running_place(table, shown, range(len(shown)))
@@ -293,7 +292,7 @@ def _key(known: list[Decimal]) -> str:
 def _field(axes: Axes, place: tuple[int, int], ratio: Decimal | None, depth: int) -> None:
     """Draw one field of a heat map, with dark text on light or light text on dark."""
     x, y = place
-    look = UNKNOWN if ratio is None else {"edgecolor": PAPER, "facecolor": shade(depth)}
+    look = drawing.UNKNOWN if ratio is None else {"edgecolor": PAPER, "facecolor": shade(depth)}
     axes.bar([x], [1], 1, bottom=y - 0.5, **look)
     behind = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}
     box = {"bbox": behind} if ratio is None else {}

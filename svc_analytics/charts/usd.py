@@ -10,8 +10,7 @@ from functools import reduce
 from typing import Any
 
 from svc_analytics.charts import drawing, words
-from svc_analytics.charts.drawing import MOST_SERIES, NOWHERE, UNKNOWN, Axes, Row, Table
-from svc_analytics.charts.palette import BLUE, INK, PAPER, SERIES
+from svc_analytics.charts.drawing import BLUE, INK, PAPER, SERIES, Axes, Row, Table
 from svc_analytics.charts.words import ROUNDED
 from svc_analytics.messages import Message, listed, translated
 from svc_analytics.money import EXACT, group_digits
@@ -174,10 +173,10 @@ def _draw_stacks(axes: Axes, left: Left, shown: Sequence[str], coins: Sequence[s
 
 def _series(coins: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
     """Return each coin, or the largest and all the others together."""
-    if len(coins) <= MOST_SERIES:
+    if len(coins) <= drawing.MOST_SERIES:
         return [(coin, [coin]) for coin in coins]
-    named = coins[: MOST_SERIES - 1]
-    return [*((coin, [coin]) for coin in named), (_OTHERS, coins[MOST_SERIES - 1 :])]
+    named = coins[: drawing.MOST_SERIES - 1]
+    return [*((coin, [coin]) for coin in named), (_OTHERS, coins[drawing.MOST_SERIES - 1 :])]
 
 
 def _label_months(axes: Axes, months: Sequence[str]) -> None:
@@ -282,7 +281,7 @@ def usd_exposure(axes: Axes, table: Table) -> None:
 def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
     """Hatch the whole row of a coin whose worth is unknown."""
     if places:
-        look = UNKNOWN | {"transform": axes.get_yaxis_transform(), "label": "unknown"}
+        look = drawing.UNKNOWN | {"transform": axes.get_yaxis_transform(), "label": "unknown"}
         axes.broken_barh([(0, 1)], (places[0] - 0.4, len(places) - 0.2), **look)
 
 
@@ -364,4 +363,4 @@ def _rate(rate: Decimal) -> str:
 def _places(rows: dict[int, Row], days: range, name: str) -> list[float]:
     """Return the place of each day's rate on the axis."""
     rates: list[Decimal | None] = [rows[day][name] if day in rows else None for day in days]
-    return [NOWHERE if rate is None else float(rate) for rate in rates]
+    return [drawing.NOWHERE if rate is None else float(rate) for rate in rates]

@@ -3,8 +3,6 @@
 The desk and the command do the same: the line that they write names the digest of what was seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -31,8 +29,8 @@ from svc_analytics.warehouse.acknowledgements import (
     read_acknowledgements,
     without_remark,
 )
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by, read_checks
+from svc_analytics.warehouse.warehouse import count
 
 AHEAD = "typed_line_is_of_the_past"  # the rule that a line breaks whose time has not come
 _LEFT_OUT = (

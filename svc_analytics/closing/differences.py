@@ -231,7 +231,7 @@ def _figures(folder: Path, tables: Tables) -> Figures:
 
 def _age(manifest: seals.Manifest) -> int:
     """Return how long after its period a statement was made; two versions need no age."""
-    return parse_bound(manifest["as_of"]) - seals.stated_period(manifest).end
+    return parse_bound(manifest["as_of"]) - seals.sealed_period(manifest).end
 
 
 def _side(manifest: seals.Manifest, figures: Figures, name: str, age: int | None) -> Side:
@@ -255,7 +255,7 @@ def _was_running(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> bool:
     """Whether the period was not over: of a manifest without messages, what it was read up to."""
     if any(isinstance(reason.text, Message) for reason in reasons):
         return any(reason.is_unfinished for reason in reasons)
-    is_over = seals.stated_period(manifest).end <= parse_bound(manifest["as_of"])
+    is_over = seals.sealed_period(manifest).end <= parse_bound(manifest["as_of"])
     return manifest["status"] != "final" and not is_over
 
 

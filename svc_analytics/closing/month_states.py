@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import product
 from pathlib import PurePath
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.closing import neighbours, seals
 from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
 from svc_analytics.closing.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
+from svc_analytics.coverage import Span
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.files import program_digest, read_cached, write_cached
-from svc_analytics.instants import parse_bound
+from svc_analytics.instants import from_micros, parse_bound
 from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.messages import Message
-from svc_analytics.periods import Period, month_of, read_label, utc_months
+from svc_analytics.periods import Period, known_until, month_of, read_label, utc_months
 from svc_analytics.proofs.statuses import FAILED, HELD, Marks
+from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import MANIFEST, Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.schema import STREAMS
+from svc_analytics.statements import finality
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
-from svc_analytics.statements.open_months import reasons_of_months
 from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.rules import hold_shared
 from svc_analytics.statements.sentences import stored_sentences
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.warehouse.acknowledgements import FILE as ACCEPTED
+from svc_analytics.statements.tables import materialize_accepted
+from svc_analytics.warehouse.acknowledgements import FILE as ACCEPTED, Acceptances
+from svc_analytics.warehouse.models import Check, models_used_by, read_statement_checks
+from svc_analytics.warehouse.sql_text import fill_places, instant_literal
+from svc_analytics.warehouse.view_builder import findings_of
+from svc_analytics.warehouse.warehouse import Warehouse, count
 
 _RECORDS = (*STREAMS, VERDICTS_FOLDER)  # the folders of what a month's figures are made of
 LAST = 12  # months that are shown one by one: a year of them
@@ -221,7 +233,7 @@ def keep_results(
     for each in results:
         if each.seal and not each.reasons and each.folder.parent == folder:
             manifest, moments = seals.read_manifest(each.folder), (before[each.label], after)
-            cache_judgement(moments, seals.stated_period(manifest), manifest, Judgement())
+            cache_judgement(moments, seals.sealed_period(manifest), manifest, Judgement())
 
 
 def _manifest(state: MonthState) -> seals.Manifest | None:
@@ -346,3 +358,67 @@ class LakeContents:
 def _is_behind(path: str, until: str) -> bool:
     month = PurePath(path).stem
     return bool(_MONTH_FILE.fullmatch(month)) and month > until
+
+
+# ---------- What keeps months from a seal, of all of them in one reading of the lake
+
+
+def reasons_of_months(
+    lake: Lake, periods: Sequence[Period], clock: int
+) -> list[tuple[Reason, ...]]:
+    """List for each month that is over why its statement would be provisional, in their order.
+
+    These are unread time and findings of the rules over records and files. What a finished
+    statement's tables say of one another, and of the statement before it, `close` looks at.
+    """
+    bounds = (min(each.start for each in periods), max(each.end for each in periods))
+    work = partial(_read_reasons, lake, periods, clock, bounds)
+    return count(lake, _blocking_models(), work, as_written=True, period=bounds)
+
+
+def _read_reasons(
+    lake: Lake, periods: Sequence[Period], clock: int, bounds: Span, warehouse: Warehouse
+) -> list[tuple[Reason, ...]]:
+    coverage = warehouse.coverage()
+    read_to = finality.read_until(lake, coverage, None)
+    acceptances = Acceptances.of(lake)
+    materialize_accepted(warehouse, acceptances.table())
+    findings = acceptances.applied_to(_read_findings(warehouse, bounds))
+    return [
+        finality.find_reasons(
+            period,
+            coverage,
+            findings.filter(_is_of(period, findings)),
+            known_until(period, read_to, max(clock, read_to)),
+            is_over=True,
+        )
+        for period in periods
+    ]
+
+
+def _read_findings(warehouse: Warehouse, bounds: Span) -> pa.Table:
+    """Read what breaks a blocking rule; of many records one rule after another, in less memory."""
+    places = dict(zip(("starts_at", "ends_at"), map(instant_literal, bounds), strict=True))
+    if warehouse.is_held:
+        hold_shared(warehouse, _blocking_models())
+    queries = [fill_places(findings_of(rule), places) for rule in _blocking_rules()]
+    if not warehouse.is_large:
+        queries = [" union all ".join(queries)]
+    return pa.concat_tables(warehouse.query(query) for query in queries)
+
+
+def _is_of(period: Period, findings: pa.Table) -> pa.ChunkedArray:
+    """Say of each finding whether it concerns a period; one of no instant concerns all."""
+    begins = pc.less(findings["occurred_at"], from_micros(period.end))
+    ends = pc.greater_equal(findings["last_at"], from_micros(period.start))
+    return pc.fill_null(pc.and_(begins, ends), True)
+
+
+@cache
+def _blocking_rules() -> tuple[Check, ...]:
+    return tuple(rule for rule in read_statement_checks() if rule.severity == "blocking")
+
+
+@cache
+def _blocking_models() -> frozenset[str] | None:
+    return models_used_by(*map(findings_of, _blocking_rules()), "stg_accepted", "stg_spans")

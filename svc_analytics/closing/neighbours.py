@@ -89,7 +89,7 @@ def sealed_ends(sealed: Sealed | None, lake: Lake | None) -> Ends | None:
     is_whole = manifest["seal"] == seals.seal_of(manifest)
     if not is_whole or seals.broken_files(folder, {**manifest, "files": files}):
         return None
-    period, again = seals.stated_period(manifest), close_again(sealed, lake) if lake else None
+    period, again = seals.sealed_period(manifest), close_again(sealed, lake) if lake else None
     version = {"month": translated(period.title), "version": manifest["version"]}
     name = Message("reason.version_of", **version)
     return _ends(name, period, summary_of(sealed), again)
@@ -161,7 +161,7 @@ def unmet_neighbours(
     They are looked for beside the folders `places`. `now` is what the lake gives of the period.
     """
     manifest = sealed[1]
-    merchant, this = manifest["merchant"].get("id"), seals.stated_period(manifest)
+    merchant, this = manifest["merchant"].get("id"), seals.sealed_period(manifest)
     before, own, after = (
         sealed_ends(each, lake)
         for each in (
@@ -226,7 +226,7 @@ def _findings(before: Sealed, after: Sealed, lake: Lake) -> Iterator[dict[str, s
 
 
 def _key_after(manifest: seals.Manifest) -> tuple[str, str, str]:
-    following = seals.stated_period(manifest).shift(1)
+    following = seals.sealed_period(manifest).shift(1)
     return following.folder, following.calendar, following.zone
 
 
@@ -235,8 +235,8 @@ def close_again(sealed: Sealed, lake: Lake) -> Message:
     folder, manifest = sealed
     is_in_lake = folder.parent == (lake.path / seals.STATEMENTS).absolute()
     out = None if is_in_lake else seals.first_folder(folder, manifest)
-    command = command_to_close(seals.stated_period(manifest), out)
-    title = translated(seals.stated_period(manifest).title)
+    command = command_to_close(seals.sealed_period(manifest), out)
+    title = translated(seals.sealed_period(manifest).title)
     return Message("reason.close_again", month=title, command=command)
 
 

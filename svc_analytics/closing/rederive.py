@@ -57,7 +57,7 @@ def rederive(lake: Lake, manifest: seals.Manifest, folder: Path) -> Statement:
     """Make a statement again, with the period, options and balances of its manifest."""
     names, sealed = check_names(seals.chosen_metadata(manifest)), seals.sealed_assertions(manifest)
     balances = read_assertions(lake.path) if sealed is None else sealed
-    period, accepted = seals.stated_period(manifest), _sealed_acceptances(lake, manifest, folder)
+    period, accepted = seals.sealed_period(manifest), _sealed_acceptances(lake, manifest, folder)
     if period.zone != "UTC" and OFFSETS not in manifest:
         period = by_its_lines(period, _shown(folder, manifest))
     basis = Basis(now(), balances, names, parse_bound(manifest["as_of"]), sealed=accepted)

@@ -24,7 +24,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
-from svc_analytics.proofs.sealed_zones import seal_of as seal_of, sealed_period
+from svc_analytics.proofs.sealed_zones import seal_of as seal_of, sealed_period as sealed_period
 from svc_analytics.proofs.verify import ADDED, left_over
 from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
@@ -134,11 +134,6 @@ def all_sealed(statements: Path) -> list[Sealed]:
     paths = sorted(statements.absolute().glob(f"*/{MANIFEST}"))
     folders = [(path.parent, _find_manifest(path.parent)) for path in paths]
     return [(path, manifest) for path, manifest in folders if manifest and manifest.get("seal")]
-
-
-def stated_period(manifest: Manifest) -> Period:
-    """Return the period that a manifest is of, or raise `ConfigError` where it names none."""
-    return sealed_period(manifest)
 
 
 def period_key(manifest: Manifest) -> tuple[str, str, str]:
@@ -408,9 +403,9 @@ def _first_after(period: Period, folder: Path) -> Manifest | None:
     later = [
         manifest
         for _, manifest in all_sealed(folder.absolute().parent)
-        if manifest["seal"] == seal_of(manifest) and _is_after(stated_period(manifest), period)
+        if manifest["seal"] == seal_of(manifest) and _is_after(sealed_period(manifest), period)
     ]
-    in_order = sorted(later, key=lambda each: (stated_period(each).start, -each["version"]))
+    in_order = sorted(later, key=lambda each: (sealed_period(each).start, -each["version"]))
     return next(iter(in_order), None)
 
 

@@ -132,13 +132,7 @@ def _why(dash: str, reason: str) -> Message:
 
 def cell_text(cell: Cell) -> str:
     """Write a cell as plain text."""
-    return f"{cell.text}{cell.padding}" if cell.is_number else _words(cell)
-
-
-def _words(cell: Cell) -> str:
-    """Return a text in one line, with the days of our own words as people say them."""
-    text = single_line(cell.text)
-    return in_words(text) if isinstance(cell.text, Message) else text
+    return f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
 
 
 def _least(cell: Cell) -> int:
@@ -374,7 +368,7 @@ _STRIPES = (
 
 
 def _cell_text(cell: Cell) -> str:
-    return escape(_words(cell))
+    return escape(single_line(cell.text))
 
 
 def shown_html(text: str) -> str:

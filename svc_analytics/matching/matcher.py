@@ -25,9 +25,8 @@ from svc_analytics.matching.list_file import ListFile
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.periods.calendars import JALALI, find_calendar
-from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, of_one_snapshot, open_warehouse
 
 ONE, MANY = "one", "many"
 WINDOW = 3  # days between the two sides of what is known by its amount alone

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from svc_analytics.arguments import described
 from svc_analytics.charts.bridge import usd_bridge
 from svc_analytics.charts.columns import check_columns, column_chart, has_common_unit
-from svc_analytics.charts.drawing import MOST_SERIES, rows_of
-from svc_analytics.charts.palette import dark_styles
+from svc_analytics.charts.drawing import MOST_SERIES, dark_styles, rows_of
 from svc_analytics.charts.usd import MONTHS as MONTHS_DRAWN, USED as YEAR, usd_year
 from svc_analytics.charts.words import worded
 from svc_analytics.errors import ConfigError

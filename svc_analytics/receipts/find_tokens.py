@@ -1,19 +1,34 @@
-"""Tokens as people have them: a row of a file, or among words, in a link, a mail, a cell.
+"""Tokens as people have them: in a row of a file, in JSON, or among words, in a link, a mail.
 
 A person sees a token through tags, escapes, marks of quoting and line breaks; so does this.
-What looks like a token and is none is found too: to be told as malformed, and not passed over.
+What looks like a token and is none is found too: to be told as malformed, and not passed over. A
+record of JSON that cannot be read has no token but never ends the run.
 """
 
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from html import unescape
+from itertools import chain, islice
+from typing import Any
 from urllib.parse import unquote
 
+import msgspec
+
 from svc_analytics.errors import ConfigError
+from svc_analytics.records.raw_json import (
+    UNREADABLE,
+    Members,
+    begins_document,
+    decode_pairs,
+    document_values,
+    items_of,
+    whole_document,
+)
 from svc_analytics.signing.receipt_tokens import MAX_TOKEN_LENGTH, has_token_form
 
 NAMES = ("receipt", "receipt_token", "token")  # of a column or member that holds tokens
+MOST_COLUMNS = 1_000  # of JSON records, which may name others in each line
 
 Cells = tuple[str | None, ...]
 # The number of a line from 1, its token if there is one, and the cells of columns to keep.
@@ -169,3 +184,148 @@ def _shown(tag: re.Match[str]) -> str:
         return tag[0]
     name = (tag[1] or "").lower()
     return "" if _LETTER_TAG.fullmatch(name) else "\v" if name == _LINE_TAG else " "
+
+
+# ---------- JSON: a record in each line, or a document of records, in members however deep
+
+
+def json_rows(
+    lines: Iterator[str], source: str, column: str | None, keep: tuple[str, ...]
+) -> Iterator[Row]:
+    """Yield the tokens of each record, in the line in which each begins."""
+    is_empty = True
+    for number, record in _records(lines, source):
+        cells = _cells(record, keep)
+        for token in _tokens_of(record, column, source):
+            is_empty = False
+            place = max(record.find(token), 0) if token and is_like_token(token) else 0
+            yield number + record.count("\n", 0, place), token, cells
+    if is_empty:
+        raise holds_none(source)
+
+
+def json_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:
+    """Return the names of the members of all records."""
+    names: dict[str, None] = {}
+    for _, record in _records(lines, source):
+        names |= dict.fromkeys(_members(record))
+        if len(names) > MOST_COLUMNS:
+            message = f"{source} has more than {MOST_COLUMNS:,} columns: name those to keep"
+            raise ConfigError(message)
+    return list(names)
+
+
+def _records(lines: Iterator[str], source: str) -> Iterator[tuple[int, str]]:
+    """Yield each record with the number of its first line."""
+    values = _values(lines, source)
+    opening = list(islice(values, 2))
+    for number, value in chain(opening, values):
+        place = 0
+        for record in _parts(value, is_whole=len(opening) == 1):
+            start = value.index(record, place)
+            number, place = number + value.count("\n", place, start), start
+            yield number, record
+
+
+def _values(lines: Iterator[str], source: str) -> Iterator[tuple[int, str]]:
+    """Yield each value with the number of its first line: one in a line, or over several."""
+    numbered = enumerate(lines, 1)
+    number, first = next(((each, line) for each, line in numbered if line.strip()), (1, ""))
+    if begins_document(first):
+        why = " that can be read; it is one long JSON document: write each record in a line"
+        text = whole_document(chain([first], lines), holds_none(source, why))
+        yield from document_values(text, number)
+        return
+    rest = ((each, line.strip()) for each, line in chain([(number, first)], numbered))
+    yield from ((each, line) for each, line in rest if line)
+
+
+def _parts(value: str, *, is_whole: bool) -> list[str]:
+    """Return the records of a value: of a list, of the list that an object is about, or itself."""
+    try:
+        if value.startswith("["):
+            return items_of(value)
+        if is_whole and (listed := _list_of_tokens(value)):
+            return [item for item in items_of(listed) if _tokens_within(item) or _is_named(item)]
+    except UNREADABLE:
+        pass
+    return [value]
+
+
+def _list_of_tokens(document: str) -> str | None:
+    """Return the member of an object that is a list and holds each token of it, if one does."""
+    tokens = _tokens_within(document)
+    texts = [bytes(raw).decode() for raw in _members(document).values() if tokens]
+    lists = (text for text in texts if text.startswith("["))
+    return next((text for text in lists if _tokens_within(text) == tokens), None)
+
+
+def _tokens_within(value: str) -> list[str]:
+    return [token for _, text in _texts(decode_pairs(value)) for token in every_token(text)]
+
+
+def _is_named(record: str) -> bool:
+    return any(f'"{name}"' in record for name in NAMES)
+
+
+def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]:
+    """Return the tokens of a record; refuse to choose where members hold different ones."""
+    try:
+        texts = list(_texts(decode_pairs(record)))
+        "".join(text for _, text in texts).encode()  # refuses half a character
+    except UNREADABLE:
+        return [None]
+    if column is not None:
+        texts = [each for each in texts if f"{each[0]}.".startswith(f"{column}.")]
+    tokens: dict[str, list[str]] = {}
+    for name, text in texts:
+        tokens.setdefault(name, []).extend(every_token(text))
+    holding = {name: dict.fromkeys(each) for name, each in tokens.items() if each}
+    if column is None and any(each != next(iter(holding.values())) for each in holding.values()):
+        require_one(list(holding), source)
+    distinct = {token: None for each in holding.values() for token in each}
+    is_other = column is None and record.startswith("{") and not _is_named(record)
+    return list(distinct) or ([] if is_other else _named_texts(texts, column))
+
+
+def _named_texts(texts: list[tuple[str, str]], column: str | None) -> list[str | None]:
+    """Return the texts that stand where a token should; words that a person named are none."""
+    names = NAMES if column is None else (column,)
+    named = [text for name, text in texts if name in names or not name]
+    if column is not None and named and all(map(has_words, named)):
+        return []
+    return [token for text in named for token in tokens_in(text)] or [None]
+
+
+def _texts(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each text within a value, with the names that lead to it: `custom_fields.value`."""
+    if isinstance(value, str):
+        yield above, value
+    elif isinstance(value, Members):
+        for name, member in value:
+            yield from _texts(member, f"{above}.{name}".lstrip("."))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, above)
+
+
+def _cells(record: str, keep: tuple[str, ...]) -> Cells:
+    """Return members as texts: a text as it is, a number digit for digit, null as nothing."""
+    if not keep:
+        return ()
+    members = _members(record)
+    return tuple(_json_text(bytes(members[name])) if name in members else None for name in keep)
+
+
+def _members(record: str) -> dict[str, msgspec.Raw]:
+    """Return an object's members as they are written; none where the record is no object."""
+    try:
+        return msgspec.json.decode(record, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return {}
+
+
+def _json_text(raw: bytes) -> str | None:
+    if raw == b"null":
+        return None
+    return msgspec.json.decode(raw, type=str) if raw.startswith(b'"') else raw.decode()

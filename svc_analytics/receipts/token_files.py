@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.json_values import LONGEST_DOCUMENT, begins_json
 from svc_analytics.receipts.find_tokens import NAMES, Cells, Row, holds_none, is_like_token
 from svc_analytics.receipts.token_texts import LONGEST_LINE, TokenFormat, form_of
+from svc_analytics.records.raw_json import LONGEST_DOCUMENT, begins_json
 
 BATCH = 50_000
 # Files that people take for a table, by how they begin.

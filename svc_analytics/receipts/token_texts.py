@@ -13,7 +13,6 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.json_values import begins_json
 from svc_analytics.receipts.find_tokens import (
     AROUND,
     NAMES,
@@ -23,12 +22,14 @@ from svc_analytics.receipts.find_tokens import (
     has_words,
     holds_none,
     is_like_token,
+    json_columns,
+    json_rows,
     require_one,
     require_unique,
     tokens_in,
     unwrapped,
 )
-from svc_analytics.receipts.json_tokens import json_columns, json_rows
+from svc_analytics.records.raw_json import begins_json
 
 LONGEST_LINE = 1 << 20
 OPENING = 100  # records of a file in which its columns are looked for

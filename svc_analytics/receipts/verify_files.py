@@ -194,7 +194,7 @@ def verify_receipts(
         lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
         bar = tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False)
         with open_payments(lake) as payments, bar:
-            tables = [passed_columns.added_to(OUTPUT).empty_table()]
+            tables = [passed_columns.output.empty_table()]
             for table in verify_batches(batches, payments, settings, keep=passed_columns):
                 tables.append(table)
                 bar.update(len(table))
@@ -386,9 +386,10 @@ class PassedColumns:
     names: tuple[str, ...] = ()
     renamed: tuple[str, ...] = ()
 
-    def added_to(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema of an answer with these columns behind its own."""
-        return pa.schema([*schema, *((name, pa.string()) for name in self.renamed)])
+    @property
+    def output(self) -> pa.Schema:
+        """The schema of an answer with these columns behind its own."""
+        return pa.schema([*OUTPUT, *((name, pa.string()) for name in self.renamed)])
 
     def fill(self, table: pa.Table, rows: Sequence[Cells]) -> pa.Table:
         """Return rows of an answer with the cells of each row of the input."""

@@ -8,7 +8,7 @@ from typing import Any
 from svc_analytics.formatting import display
 from svc_analytics.formatting.cells import COUNT, USD, Cell, CellMaker, kind_of, number_cell
 from svc_analytics.formatting.display import DisplayTable
-from svc_analytics.formatting.status_line import StatusLine, status_line_of
+from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
@@ -45,8 +45,6 @@ def figures_table(
     coins: Sequence[str] | None = None,
     *,
     exact: bool = False,
-    status_line: StatusLine | None = None,
-    has_total: bool = True,
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
 
@@ -54,10 +52,10 @@ def figures_table(
     coins are shown, what they are worth in USD adds up in the last column, if there is room for a
     total.
     """
-    status_line = status_line or status_line_of(statement.tables["summary"])
+    status_line = status_line_of(statement.tables["summary"])
     maker = FigureCells(statement, status_line.scales, is_exact=exact)
     rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
-    has_total = has_total and coins is None and len(rows) > 1
+    has_total = coins is None and len(rows) > 1
     groups = (maker.priced_groups if has_total else maker.groups) if rows else {}
     names = [name for group in groups.values() for name in group]
     headings = display.headings_of(groups)

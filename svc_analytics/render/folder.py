@@ -52,18 +52,8 @@ def write_csv(table: pa.Table, path: Path) -> str:
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table of a statement as Parquet, each column with its meaning as a comment."""
     fields = [_commented(field, path.stem) for field in table.schema]
-    write_bare_parquet(table.cast(pa.schema(fields, table.schema.metadata)), path)
-
-
-def _commented(field: pa.Field, table: str) -> pa.Field:
-    comment = column_meaning(table, field.name)
-    return field.with_metadata({"comment": comment}) if comment else field.remove_metadata()
-
-
-def write_bare_parquet(table: pa.Table, path: Path, rows: int | None = None) -> None:
-    """Write a table as Parquet, decimals as they are, in row groups of so many rows."""
-    table = detach(table)
-    rows = rows or (_GROUP if len(table) > WHOLE_GROUP else WHOLE_GROUP)
+    table = detach(table.cast(pa.schema(fields, table.schema.metadata)))
+    rows = _GROUP if len(table) > WHOLE_GROUP else WHOLE_GROUP
     options = {"compression": "zstd", "write_page_checksum": True}
     with (
         path.open("wb") as file,  # Arrow itself opens no path that a locale cannot write
@@ -73,6 +63,11 @@ def write_bare_parquet(table: pa.Table, path: Path, rows: int | None = None) -> 
             group = table.slice(start, rows).combine_chunks()
             drop_pages()
             writer.write_table(group, rows)
+
+
+def _commented(field: pa.Field, table: str) -> pa.Field:
+    comment = column_meaning(table, field.name)
+    return field.with_metadata({"comment": comment}) if comment else field.remove_metadata()
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.

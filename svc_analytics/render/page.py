@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
-from svc_analytics.charts.palette import dark_styles
+from svc_analytics.charts.drawing import dark_styles
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant

@@ -136,18 +136,16 @@ class BlockOfColumns:
         )
 
 
-def blocks_of_figures(
-    table: DisplayTable, language: Language, room: int = UPRIGHT
-) -> list[BlockOfColumns]:
+def blocks_of_figures(table: DisplayTable, language: Language) -> list[BlockOfColumns]:
     """Cut figures by coin into blocks, all coins together first where there is more than one."""
     header = table.header
     end = next(filter(lambda at: is_of_all_coins(header[at]), range(len(header))), len(header))
     coins, totals = range(1, end), range(end, len(header))
     needs = {place: _need(table, place, language) for place in range(1, len(header))}
-    if _HEAD + sum(needs.values()) <= room:
+    if _HEAD + sum(needs.values()) <= UPRIGHT:
         rows = [[*coins, *totals]]
     else:
-        rows = _in_rows([*totals, *coins], needs, room - _HEAD)
+        rows = _in_rows([*totals, *coins], needs, UPRIGHT - _HEAD)
     return [_block(row, {0: _HEAD} | needs, frozenset({0})) for row in rows]
 
 

@@ -20,8 +20,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
-from svc_analytics.charts.drawing import BELOW, add_legend, legend_columns, picture_width
-from svc_analytics.charts.palette import INK, RULE, SOFT
+from svc_analytics.charts import drawing
+from svc_analytics.charts.drawing import INK, RULE, SOFT
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import language_of
 from svc_analytics.formatting.texts import escape_invisible, visible
@@ -224,10 +224,10 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
 def _move_legend(figure: Figure, axes: Axes) -> None:
     """Let the legend below the axes be one of the figure: those the layout makes room for."""
     legend = axes.get_legend()
-    if legend and legend.get_label() == BELOW:
-        columns = legend_columns(axes, [text.get_text() for text in legend.get_texts()])
+    if legend and legend.get_label() == drawing.BELOW:
+        columns = drawing.legend_columns(axes, [text.get_text() for text in legend.get_texts()])
         legend.remove()
-        add_legend(axes, on=figure, loc="outside lower center", ncols=columns)
+        drawing.add_legend(axes, on=figure, loc="outside lower center", ncols=columns)
 
 
 def _around(figure: Figure, axes: Axes) -> float:
@@ -288,7 +288,7 @@ def thin_out(axes: Axes) -> None:
     texts = axes.xaxis.get_major_formatter().format_ticks(places)
     letters = FontProperties(size=axes.xaxis.get_major_ticks(1)[0].label1.get_fontsize())
     needed = _widest("\n".join(texts).split("\n"), letters) * _LABEL * len(texts)
-    step = int(-(-needed // (picture_width(axes) * _INCH * _ROOM)))
+    step = int(-(-needed // (drawing.picture_width(axes) * _INCH * _ROOM)))
     if step > 1:
         axes.set_xticks(places[::step], texts[::step])
 

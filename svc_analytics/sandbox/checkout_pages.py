@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from svc_analytics.sandbox import app
@@ -21,7 +21,7 @@ from svc_analytics.sandbox.account import read_signed, write_signed
 from svc_analytics.sandbox.app import Form
 from svc_analytics.sandbox.bindings import Binding
 from svc_analytics.sandbox.customers import Person
-from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, value_text
+from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, redirect, value_text
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.sessions import Session
 from svc_analytics.sandbox.validation import Record, Refusal, not_found, uuid_form
@@ -92,7 +92,7 @@ class Widget:
         if not app.is_own_page(request):
             return self._page.show(session, warning=_FOREIGN, status=403)
         person, action = self._actor(request, session, form), app.first(form, "action")
-        answer = self._redirect(_path(session))
+        answer = redirect(self._service, _path(session))
         if action == "sign-out":
             self._sign_in.forget(answer, session)
             return answer
@@ -122,14 +122,14 @@ class Widget:
         if app.first(form, "action") == "link":
             checkout.link(session.id, person.payer_id)
             query = "" if app.is_browser(request) else f"?{urlencode({'as': person.email})}"
-            return self._redirect(_path(session) + query)
+            return redirect(self._service, _path(session) + query)
         coin, code = app.first(form, "currency"), app.first(form, "totp") or None
         payment_id = checkout.confirm(session.id, person.payer_id, coin, code)
         payment = self._service.payment_record(payment_id)
         if target := return_address(session, payment):
-            return self._redirect(target)
+            return redirect(self._service, target)
         if app.is_browser(request):
-            return self._redirect(_path(session))  # so a reload posts nothing
+            return redirect(self._service, _path(session))  # so a reload posts nothing
         return self._page.show(self._service.sessions.find(session.id), person)
 
     def _session(self, request: Request) -> Session:
@@ -140,9 +140,6 @@ class Widget:
             raise not_found()
         self._service.platform.open_wallets()
         return session
-
-    def _redirect(self, address: str) -> Response:
-        return RedirectResponse(address, 303, app.date_header(self._service))
 
 
 class CheckoutPage:

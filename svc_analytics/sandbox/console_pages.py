@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from svc_analytics.sandbox import app
 from svc_analytics.sandbox.app import Form, PathRoute
 from svc_analytics.sandbox.coins import ENABLED
 from svc_analytics.sandbox.console import Console, ControlApi
 from svc_analytics.sandbox.customers import BUSINESS
-from svc_analytics.sandbox.pages import TEXTS, coin_text, page
+from svc_analytics.sandbox.pages import TEXTS, coin_text, page, redirect
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.validation import Record, Refusal, no_such_route
 from svc_analytics.signing.secrets import Secret
@@ -50,7 +50,7 @@ class ConsolePages:
         name = request.path_params["action"]
         action = ACTIONS.get(name)
         if action is None or not action.ask or not app.is_own_page(request):
-            return self._redirect("/console")
+            return redirect(self._service, "/console")
         return page(
             self._service,
             "question.html",
@@ -78,7 +78,7 @@ class ConsolePages:
             return self._page(status=why.status, **again)
         secret = record.get("key") or record.get("secret")
         notice = ConsoleNotice(action.said.format_map(record), Secret(secret) if secret else None)
-        return self._redirect(f"/console?said={self._notices.keep(notice)}")
+        return redirect(self._service, f"/console?said={self._notices.keep(notice)}")
 
     def _page(self, **values: Any) -> Response:
         """Return the console, with what its last action did or why it was refused."""
@@ -101,9 +101,6 @@ class ConsolePages:
             event_count=self._service.webhooks.count(),
             new_number=_new_number,
         )
-
-    def _redirect(self, address: str) -> Response:
-        return RedirectResponse(address, 303, app.date_header(self._service))
 
 
 def _new_number() -> str:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from svc_analytics.instants import MINUTE, SECOND, from_micros, parse_instant
 from svc_analytics.sandbox.app import date_header, first
@@ -38,6 +38,11 @@ def page(
     }
     text = TEMPLATES.get_template(template).render(shop=shop, logo=logo, **values)
     return HTMLResponse(text, status, headers)
+
+
+def redirect(service: Service, address: str) -> RedirectResponse:
+    """Lead a browser to another page."""
+    return RedirectResponse(address, 303, date_header(service))
 
 
 def loadable(url: object) -> str | None:

@@ -12,12 +12,11 @@ from svc_analytics.sandbox import validation
 from svc_analytics.sandbox.account import Account, Key, KeyClass, read_signed, write_signed
 from svc_analytics.sandbox.behaviour import Behaviour
 from svc_analytics.sandbox.bindings import Bindings
-from svc_analytics.sandbox.checkout import Checkout
 from svc_analytics.sandbox.clock import Clock, instant_text
 from svc_analytics.sandbox.payouts_and_refunds import Payouts, RecipientLookup
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.sales import StoredRecord
-from svc_analytics.sandbox.sessions import Sessions
+from svc_analytics.sandbox.sessions import Checkout, Sessions
 from svc_analytics.sandbox.store import FILTERS, Position, Slice, Store
 from svc_analytics.sandbox.validation import Record
 from svc_analytics.sandbox.webhooks import WebhookSender

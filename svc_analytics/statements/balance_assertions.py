@@ -1,4 +1,4 @@
-"""Read the wallet balances that people typed in from the console: `data/assertions.csv`.
+"""The wallet balances that people typed in from the console: `data/assertions.csv`.
 
 The API has no balance. Against these balances, a statement shows the movement that payments,
 refunds and payouts do not explain. The last line of an instant and coin counts.
@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.instants import BEGINNING, format_instant, parse_bound
-from svc_analytics.lake.typed_files import TypedRow, counts_from, read_rows
+from svc_analytics.instants import BEGINNING, DAY, format_instant, now, parse_bound
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.typed_files import TypedRow, append_rows, counts_from, read_rows
 from svc_analytics.messages import Message, json_of
-from svc_analytics.money import format_amount, parse_amount
+from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Unknown
 from svc_analytics.render.findings import UNPLACED
 from svc_analytics.warehouse.acknowledgements import content_of
+from svc_analytics.warehouse.figure_sql import select_figures
+from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.sql_text import fill_places, instant_literal
+from svc_analytics.warehouse.warehouse import open_warehouse
 
 FILE = "assertions.csv"
 COLUMNS = ("at", "currency", "balance", "note")
@@ -168,3 +174,68 @@ def _parse(at: str, currency: str, balance: str) -> Assertion:
         return Assertion(parse_bound(at), currency, parse_amount(balance))
     except DataError as error:
         raise DataError(f"{error}; write 1234.5, with a point and without separators") from error
+
+
+# ---------- A balance is written down, and compared with the records
+
+
+@dataclass(frozen=True)
+class WalletBalance:
+    """The balance of a coin at an instant (UTC microseconds), and what the records say of it."""
+
+    at: int
+    currency: str
+    balance: Decimal
+    explained: Decimal | None  # by payments, refunds and payouts up to then; None where unknown
+
+    @property
+    def outside(self) -> Decimal | None:
+        """The part that they do not explain: deposits, withdrawals and conversions."""
+        return None if self.explained is None else EXACT.subtract(self.balance, self.explained)
+
+
+def assert_balance(
+    lake: Lake, at: int, currency: str, balance: str, note: str = ""
+) -> WalletBalance:
+    """Add a balance to `assertions.csv` of the lake; statements then compare it with the records.
+
+    `at` is in UTC microseconds, `balance` a plain decimal in the coin. Nothing is written where
+    the balance cannot be read, or no record of the lake is in this coin.
+
+    Raises:
+        ConfigError: for a coin that the lake does not know, an amount that is none, an instant
+            before 1970 or still to come, or a file with a line that cannot be read.
+        LakeBusy: when another process is writing the file.
+    """
+    read_assertions(lake.path)  # a line that is wrong is named before another one is added
+    try:
+        amount = parse_amount(balance)
+    except DataError as error:
+        raise ConfigError(f"{error}: write the balance as 31907.35, without separators") from error
+    if not 0 <= at <= now():
+        wrong = "before 1970" if at < 0 else "still to come"
+        raise ConfigError(f"{format_instant(at)} is {wrong}: give when the balance was read")
+    positions = _positions(lake, at)
+    if currency not in positions:
+        known = ", ".join(sorted(positions)) or "no coin yet"
+        raise ConfigError(
+            f"no payment, refund or payout of {lake.place} is in {currency!r:.60}: "
+            f"it knows {known}; nothing was written"
+        )
+    row = {"at": format_instant(at), "currency": currency, "balance": format_amount(amount)}
+    append_rows(lake.storage, FILE, COLUMNS, [row | {"note": note}], OPTIONAL)
+    return WalletBalance(at, currency, amount, positions[currency])
+
+
+def _positions(lake: Lake, at: int) -> dict[str, Decimal | None]:
+    """Return the position of every coin of the lake at an instant; None where it is unknown."""
+    query = select_figures([read_figures()["closing_position"]], every_coin=True)
+    places = {
+        "starts_at": instant_literal(at - DAY),
+        "ends_at": instant_literal(at),
+        "known_to": instant_literal(at),
+        "as_of": "null",
+    }
+    with open_warehouse(lake, models_used_by(query), period=(at - DAY, at)) as warehouse:
+        rows = warehouse.query(fill_places(query, places)).to_pylist()
+    return {row["currency"]: row["closing_position"] for row in rows}

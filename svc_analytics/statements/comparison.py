@@ -54,10 +54,9 @@ from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.statements.trend import MONTHS, monthly_figures
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,6 @@ Here each is made a second time, over every row there is, and all totals are sum
 table may differ by a cell. Besides UTC's months these are two of Tehran, whose bounds cut files.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

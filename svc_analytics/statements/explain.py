@@ -5,7 +5,6 @@ The SQL stands on its own: pasted into `svc-analytics sql` it gives the same fig
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.instants import format_instant
 from svc_analytics.lake.index.month_index import read_rows_with
 from svc_analytics.lake.lake import Lake
 from svc_analytics.money import EXACT
@@ -25,7 +23,6 @@ from svc_analytics.periods import Period, known_until, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figures import (
     Figure,
     find_figure,
@@ -34,13 +31,12 @@ from svc_analytics.warehouse.figures import (
     select_one,
 )
 from svc_analytics.warehouse.models import read_statement_macros
-from svc_analytics.warehouse.sql_text import quote
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.sql_text import fill_places, instant_literal, quote
+from svc_analytics.warehouse.warehouse import Warehouse, count
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_PLACE = re.compile(r"\b(?:starts_at|ends_at)\b|(?<=:= )\w+|\{currency\}")
 
 _UNDEFINED = "undefined: what it is divided by is zero"
 _TOO_LARGE = "unknown: it has more digits than can be held"
@@ -115,7 +111,7 @@ def origin_of(
     """
     places = _places_of(period, currency, assertions)
     value, records = select_one(figure, narrowed), select_records(figure, narrowed)
-    return Origin(fill(value, places), fill(records, places), order_of(figure))
+    return Origin(fill_places(value, places), fill_places(records, places), order_of(figure))
 
 
 def explain(
@@ -186,7 +182,9 @@ def _parts(
 ) -> dict[str, Any]:
     """Return the figures that a figure is made of, each with its value."""
     places = _places_of(period, currency, assertions)
-    queries = {name: fill(select_one(read_figures()[name]), places) for name in figure.operands}
+    queries = {
+        name: fill_places(select_one(read_figures()[name]), places) for name in figure.operands
+    }
     return {name: warehouse.query(query)[0][0].as_py() for name, query in queries.items()}
 
 
@@ -209,11 +207,6 @@ def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
 def _has_sum(warehouse: Warehouse, query: str) -> bool:
     """Tell whether the records at hand add up to what can be held."""
     return warehouse.query(query)[0][0].as_py() is not None
-
-
-def fill(sql: str, places: dict[str, str]) -> str:
-    """Put values in the places of a source's parameters."""
-    return _PLACE.sub(lambda match: places[match[0].strip("{}")], sql)
 
 
 def _places_of(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:
@@ -267,11 +260,6 @@ def _stated(
         message = f"{period.folder} has no movement and no position in {places['currency']}"
         raise ConfigError(f"{message}; its coins: {known}")
     return values[0][0].as_py()
-
-
-def instant_literal(micros: int) -> str:
-    """Return an instant as a literal of SQL."""
-    return f"timestamptz '{format_instant(micros)}'"
 
 
 # ---------- The records behind a figure
@@ -338,12 +326,10 @@ def order_of(figure: Figure) -> str:
     return ", ".join([*[name for name in MOMENTS if name in columns][:1], *ids])
 
 
-def read_records(
-    warehouse: Warehouse, query: str, values: Mapping[str, object] | None = None
-) -> pa.Table:
+def read_records(warehouse: Warehouse, query: str) -> pa.Table:
     """Answer a query on the SQL of `select_records`, which may rest on payments of other months."""
     tables = {ELSEWHERE: refunded_elsewhere(warehouse)}
-    return warehouse.query(query, values, tables, is_long=True)
+    return warehouse.query(query, tables=tables, is_long=True)
 
 
 def refunded_elsewhere(warehouse: Warehouse) -> pa.Table:

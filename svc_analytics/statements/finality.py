@@ -4,8 +4,6 @@ Time that was not read and blocking findings are reasons; a record that is missi
 read leaves unknown what is made of it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby, product

@@ -4,8 +4,6 @@ Each source is read once for all months. The footing `months_add_up_to_the_perio
 sums with the figures of the period.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,10 +12,9 @@ import pyarrow as pa
 
 from svc_analytics.periods import Period, known_until
 from svc_analytics.schema import MONEY
-from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.figure_sql import KNOWN, count_figures, scans_of, select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures, summary_figures
-from svc_analytics.warehouse.sql_text import quote
+from svc_analytics.warehouse.sql_text import fill_places, instant_literal, quote
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = "months"  # the table's name
@@ -75,7 +72,7 @@ _KEYS = ("label", "currency")
 
 def keep_known(warehouse: Warehouse, months: Sequence[Period], as_of: int, known_to: int) -> None:
     """Keep what is known of each month, before anything is kept of a longer period."""
-    known = {month.label: fill(KNOWN, _places(month, as_of, known_to)) for month in months}
+    known = {month.label: fill_places(KNOWN, _places(month, as_of, known_to)) for month in months}
     parts = [f"select {quote(label)} as label, * from {call}" for label, call in known.items()]
     if parts:
         warehouse.keep(_KNOWN, " union all ".join(parts), {}, "")
@@ -140,7 +137,7 @@ def _counts(
         return [_at_once(scan, figures, months)]
     count = f"({count_figures(scan, figures)})"
     return [
-        f"select {quote(month.label)} as label, * from {fill(count, place)}"
+        f"select {quote(month.label)} as label, * from {fill_places(count, place)}"
         for month, place in zip(months, places, strict=True)
     ]
 
@@ -149,7 +146,7 @@ def _at_once(scan: str, figures: list[Figure], months: Sequence[Period]) -> str:
     """Return the SQL that counts figures of all months at once, by the label of the month."""
     instant, first = _INSTANTS[scan], instant_literal(months[0].start)
     bounds = {"starts_at": first, "ends_at": instant_literal(months[-1].end)}
-    source = fill(_OF_HISTORY.get(scan, figures[0].source), bounds)
+    source = fill_places(_OF_HISTORY.get(scan, figures[0].source), bounds)
     ends = [("", first), *((each.label, instant_literal(each.end)) for each in months)]
     label = _cases(f"when {instant} < {end} then {quote(text)}" for text, end in ends)
     starts = _cases(

@@ -20,7 +20,8 @@ import pyarrow as pa
 from svc_analytics.money import EXACT, SCALE
 from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
-from svc_analytics.statements.explain import ELSEWHERE, instant_literal, refunded_elsewhere
+from svc_analytics.statements.explain import ELSEWHERE, refunded_elsewhere
+from svc_analytics.warehouse.sql_text import instant_literal
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _LARGEST = 10**38  # a sum at old rates that is larger tells nothing of a new period

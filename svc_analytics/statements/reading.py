@@ -4,8 +4,6 @@ Its lines may have properties of the payments' metadata as columns, those that w
 is the merchant's own (contract, Payment): a cart, a branch, a channel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

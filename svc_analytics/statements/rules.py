@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month
-from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.models import read_all_models, read_checks, read_statement_checks
+from svc_analytics.warehouse.sql_text import fill_places, instant_literal
 from svc_analytics.warehouse.view_builder import FINDINGS, findings_within
 from svc_analytics.warehouse.warehouse import Warehouse
 
@@ -40,7 +40,7 @@ def find_exceptions(warehouse: Warehouse, rules: Collection[str] = ()) -> pa.Tab
     elif warehouse.is_large and not rules:
         keep_all_findings(warehouse)
     chosen = [
-        fill(findings_within(each), _places(_ALWAYS))
+        fill_places(findings_within(each), _places(_ALWAYS))
         for each in read_checks()
         if each.name in rules
     ]
@@ -63,7 +63,7 @@ def _hold(warehouse: Warehouse, names: Sequence[str]) -> None:
     """Read once what these models yield over all time."""
     signatures = {model.name: model.signature for model in read_all_models()}
     for name in names:
-        query = fill(f"from {name}{signatures[name]}", _places(_ALWAYS))
+        query = fill_places(f"from {name}{signatures[name]}", _places(_ALWAYS))
         warehouse.keep(name, query, {}, signatures[name])
 
 
@@ -78,7 +78,7 @@ def keep_findings(warehouse: Warehouse, bounds: Sequence[str]) -> None:
         for span in spans:
             name = f"found_{len(parts)}"
             parts.append(f"from {name}")
-            warehouse.keep(name, fill(findings_within(rule), _places(span)), {}, "")
+            warehouse.keep(name, fill_places(findings_within(rule), _places(span)), {}, "")
     warehouse.keep(FINDINGS.name, " union all ".join(parts), {}, FINDINGS.signature)
 
 

@@ -4,8 +4,6 @@ Control totals are rows, sums of money by coin, and a hash over the rows in orde
 their CSV. It is the same in every form, and any tool can compute it from `<table>.csv`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -29,15 +27,13 @@ from svc_analytics.periods.zones import Change
 from svc_analytics.render.bridge import TREND
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
-from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.months import MONTHS, keep_known, months_begun, read_months
 from svc_analytics.statements.rules import keep_findings
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import counted_apart, select_others, select_summary
 from svc_analytics.warehouse.models import Check, models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sources import cut_payments
-from svc_analytics.warehouse.sql_text import english_of, message_of
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.sql_text import english_of, instant_literal, message_of
+from svc_analytics.warehouse.warehouse import Warehouse, count
 
 # What a model is given for each of its parameters.
 _GIVEN = {

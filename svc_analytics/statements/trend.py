@@ -1,7 +1,5 @@
 """Figures of each coin by month, for the months that end with a given one, or a statement's own."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -25,11 +23,10 @@ from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known, months_begun
 from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, count
 
 MONTHS = 12
 _KIND = "trend"  # of what is cached

@@ -13,8 +13,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.unattended.notices import CommandState, months_unsealed
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import count
 
 Sample = tuple[Mapping[str, str], float]  # labels, and the value
 _RECEIPTS = "select verdict, count(*) from receipt_status group by verdict"

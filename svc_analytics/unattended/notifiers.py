@@ -12,7 +12,7 @@ from email.utils import parseaddr
 from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from svc_analytics.config import is_loopback
+from svc_analytics.config import UNPRINTABLE, is_loopback
 from svc_analytics.environment import SettingPlaces, here
 from svc_analytics.errors import ConfigError, SvcError
 
@@ -21,7 +21,6 @@ _SCHEMES = ("smtps", "smtp", "slack+https", "slack+http", "https", "http", "exec
 _BORDER = re.compile(rf"[,\s]+(?=(?:{'|'.join(map(re.escape, _SCHEMES))}):)")
 _BETWEEN = re.compile(r'[,;](?=(?:[^"]*"[^"]*")*[^"]*\Z)')  # of addresses, not within quotes
 _MAILBOX = re.compile(r"[^\s@<>,;]+(@[^\s@<>,;]+)?\Z")
-_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 _SECRETS = ("CHECKOUT_KEY", "PAYOUT_KEY", "RECEIPT_SECRETS", "WEBHOOK_SECRETS", "PROXY", "PING_URL")
 _BETWEEN_SECRETS = re.compile(r"[,\r\n]+")
 _SHORTEST = 4  # letters of what is hidden: a shorter text stands in every sentence
@@ -144,7 +143,7 @@ def read_notifiers(text: str) -> tuple[Notifier, ...]:
 def _read_one(text: str) -> Notifier:
     scheme, _, rest = text.partition(":")
     is_mail = scheme in ("smtp", "smtps")
-    if scheme not in _SCHEMES or _UNPRINTABLE.search(text.replace(" ", "") if is_mail else text):
+    if scheme not in _SCHEMES or UNPRINTABLE.search(text.replace(" ", "") if is_mail else text):
         raise ConfigError(f"SVC_NOTIFY names no notifier: write {_FORMS}")
     notifier = Notifier(scheme, text)
     if scheme == "exec":

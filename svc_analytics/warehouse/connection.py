@@ -1,7 +1,5 @@
 """The DuckDB connection: settings, lock-down, and its errors in one line."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -4,8 +4,6 @@ Each source is read by one scan, which counts every figure of its records. What 
 masked at the end, so that an unknown figure is NULL and never zero.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 

@@ -15,8 +15,6 @@ The glossary says the same of each in words for people. It is made from these he
 lake is needed to read it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -6,8 +6,6 @@ stands in for each model that others read: otherwise DuckDB binds with each of t
 made of.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,26 +27,13 @@ from svc_analytics.lake.index.parents import PARENTS
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, schema_of
 from svc_analytics.schema import PAYMENTS, STREAMS
+from svc_analytics.warehouse import view_builder
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG, error_line
 from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_months import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS, open_sources
-from svc_analytics.warehouse.view_builder import (
-    RECEIPTLESS,
-    Execute,
-    Files,
-    create,
-    create_all,
-    fill,
-    lake_folders,
-    lake_sources,
-    over_own_lake,
-    read_exceptions,
-    read_findings,
-    say_files,
-    variables,
-)
+from svc_analytics.warehouse.view_builder import Execute, Files
 
 _INSTANT = "'2026-01-01'::timestamptz"
 
@@ -61,15 +46,15 @@ def write_snapshot_database(path: Path) -> None:
 def write_database(path: Path, folder: Path) -> None:
     """Write a database of all views over the lake's own month files, for other tools."""
     path.write_bytes(_image())
-    sources, lacking = lake_sources(folder), _lacking_columns(folder)
+    sources, lacking = view_builder.lake_sources(folder), _lacking_columns(folder)
     with duckdb.connect(path, config=CONFIG) as connection:
         connection.execute("SET TimeZone='UTC'")
         connection.begin()
         for model in read_all_models():
             if model.reads_files:
-                sql = fill(_with_columns(model.sql, lacking), sources)
-                body = over_own_lake(sql, folder)
-                create(connection.execute, model, body, model.columns)
+                sql = view_builder.fill(_with_columns(model.sql, lacking), sources)
+                body = view_builder.over_own_lake(sql, folder)
+                view_builder.create(connection.execute, model, body, model.columns)
         connection.commit()
 
 
@@ -80,7 +65,7 @@ def _lacking_columns(folder: Path) -> dict[str, str]:
     that lacks one because it was damaged.
     """
     nulls: dict[str, str] = {}
-    for name, inside in lake_folders().items():
+    for name, inside in view_builder.lake_folders().items():
         schema, lacking = schema_of(inside)[0], set[str]()
         for path in (folder / inside).glob(f"{ORIGIN if inside in STREAMS else '*'}.parquet"):
             if own := {*schema.names}.difference(pq.read_schema(path).names):
@@ -110,8 +95,12 @@ def _with_columns(sql: str, lacking: Mapping[str, str]) -> str:
 def describe_database(folder: Path) -> str:
     """Return all that a database of the views over a lake's own files is made of."""
     models = [model.sql for model in read_all_models()]
-    findings = [read_findings(), read_exceptions()]
-    of_lake = [over_own_lake("", folder), lake_sources(folder), _lacking_columns(folder)]
+    findings = [view_builder.read_findings(), view_builder.read_exceptions()]
+    of_lake = [
+        view_builder.over_own_lake("", folder),
+        view_builder.lake_sources(folder),
+        _lacking_columns(folder),
+    ]
     return repr([duckdb.__version__, read_macros(), models, *findings, *of_lake])
 
 
@@ -124,7 +113,7 @@ def _image() -> bytes:
 def _describe_image() -> str:
     """Return all that the image is made of: what its making would execute, over which columns."""
     script: list[str] = []
-    create_all(script.append, variables(), None, _stand_in)
+    view_builder.create_all(script.append, view_builder.variables(), None, _stand_in)
     return repr([duckdb.__version__, script, file_schemas()])
 
 
@@ -133,10 +122,10 @@ def _make_image() -> bytes:
     with TemporaryDirectory(prefix="svc-analytics-") as folder:
         path, files = Path(folder, "views.duckdb"), _files_without_rows(Path(folder))
         with duckdb.connect(path, config=CONFIG) as connection:
-            say_files(connection, files)
+            view_builder.say_files(connection, files)
             connection.execute("SET TimeZone='UTC'")
             connection.begin()
-            create_all(connection.execute, variables(), None, _stand_in)
+            view_builder.create_all(connection.execute, view_builder.variables(), None, _stand_in)
             connection.commit()
         return path.read_bytes()
 
@@ -179,14 +168,16 @@ def file_schemas() -> dict[str, pa.Schema]:
     """Return the columns that the files of each placeholder have."""
     schemas: dict[str, pa.Schema] = {
         "all_receipt_verdicts": VERDICTS,
-        RECEIPTLESS: PAYMENTS.schema,
+        view_builder.RECEIPTLESS: PAYMENTS.schema,
         "other_payouts": OTHER_PAYOUTS,
         "footers": FOOTERS,
         "parents": PARENTS,
         "acknowledgements": ACCEPTED_SCHEMA,
     }
     schemas |= {f"totalled_{name}": stream.schema for name, stream in STREAMS.items()}
-    return schemas | {name: schema_of(folder)[0] for name, folder in lake_folders().items()}
+    return schemas | {
+        name: schema_of(folder)[0] for name, folder in view_builder.lake_folders().items()
+    }
 
 
 # ---------- `analytics.duckdb`

@@ -6,8 +6,6 @@ whose nature is unknown, those that share a number with one of the period, and t
 day before it that tell the fee tier. They are found by footers and indexes, without a scan.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ Each lake has its views in a schema of its own, so whatever they join is of one 
 two merchants may be the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 

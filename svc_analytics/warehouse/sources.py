@@ -1,7 +1,5 @@
 """The files that the views read: those of a snapshot, and some that a reader makes for itself."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field

@@ -5,7 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from svc_analytics.instants import format_instant
 from svc_analytics.messages import PLACE, english_templates
+
+_PARAMETER = re.compile(r"\b(?:starts_at|ends_at)\b|(?<=:= )\w+|\{currency\}")
 
 
 def step(name: str, sql: str) -> str:
@@ -32,6 +35,16 @@ def indented(sql: str) -> str:
 def quote(text: str) -> str:
     """Write a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def instant_literal(micros: int) -> str:
+    """Return an instant as a literal of SQL."""
+    return f"timestamptz '{format_instant(micros)}'"
+
+
+def fill_places(sql: str, places: Mapping[str, str]) -> str:
+    """Put values in the places of a source's parameters."""
+    return _PARAMETER.sub(lambda match: places[match[0].strip("{}")], sql)
 
 
 # ---------- The SQL of a text

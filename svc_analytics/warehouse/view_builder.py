@@ -3,8 +3,6 @@
 Which files they read stands in variables, so that one database of views serves every snapshot.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -4,23 +4,22 @@ Our own readers work on a snapshot in memory, locked down; `analytics.duckdb` ho
 same views for other tools.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.bucket.mirror import Replaced
 from svc_analytics.coverage import Coverage, Span, union
-from svc_analytics.errors import ConfigError, LakeError, QueryError
+from svc_analytics.errors import ConfigError, LakeChanged, LakeError, QueryError
 from svc_analytics.formatting.values import map_table
 from svc_analytics.instants import DAY, EPOCH, SECOND, to_micros
 from svc_analytics.interrupts import QueryThread, interruptible
@@ -52,6 +51,8 @@ FEW = 100_000  # records that may be held in memory, once read: at most some hun
 MOST_IN_MEMORY = 500_000  # records of which long answers are in memory: half a gigabyte
 FEW_MODELS = 5  # to make more than so many takes longer than to copy all
 _BATCH = 50_000  # rows of longer ones that are in memory at a time
+_MOST_SNAPSHOTS = 5  # of which a result is made, where each was replaced while it was read
+_T = TypeVar("_T")
 
 
 def to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
@@ -390,3 +391,61 @@ def _types_of_macro(warehouse: Warehouse, name: str) -> Types:
     query = f"select column_name, column_type from (describe select * from {name}{_DAY})"
     rows = warehouse.query(query, is_short=True).to_pylist()
     return {(name, row["column_name"]): row["column_type"] for row in rows}
+
+
+# ---------- Counted by DuckDB here, or by the engine that the lake names
+
+
+def count(
+    lake: Lake,
+    names: frozenset[str] | None,
+    work: Callable[[Warehouse], _T],
+    *,
+    period: Span | None = None,
+    wider: Span | None = None,
+    as_written: bool = False,
+) -> _T:
+    """Return the result of `work` on the views of a lake, all of it of one snapshot.
+
+    Where an object of a bucket was replaced while an engine read it, all work is done again.
+    Raises `LakeChanged` where that happens again and again.
+    """
+
+    def done() -> _T:
+        with open_counted(
+            lake, names, period=period, wider=wider, as_written=as_written
+        ) as warehouse:
+            return work(warehouse)
+
+    return of_one_snapshot(done)
+
+
+def of_one_snapshot(work: Callable[[], _T]) -> _T:
+    """Return the result of `work`, done again where an object was replaced while it was read."""
+    place = ""
+    for _ in range(_MOST_SNAPSHOTS):
+        try:
+            return work()
+        except Replaced as error:
+            place = error.place
+    raise LakeChanged(f"{place} changes faster than the engine counts it: try again later")
+
+
+@contextmanager
+def open_counted(
+    lake: Lake,
+    names: frozenset[str] | None = None,
+    *,
+    period: Span | None = None,
+    wider: Span | None = None,
+    as_written: bool = False,
+) -> Iterator[Warehouse]:
+    """Open the views of a lake; the engine that the lake names counts its records."""
+    if engine := lake.connect():
+        with engine.open_views([lake], names, period=period) as warehouse:
+            yield warehouse
+    else:
+        with open_warehouse(
+            lake, names, period=period, wider=wider, as_written=as_written
+        ) as warehouse:
+            yield warehouse

@@ -19,8 +19,7 @@ from matplotlib.figure import Figure
 
 from svc_analytics import charts, draw
 from svc_analytics.charts.bridge import bridge_steps
-from svc_analytics.charts.drawing import amount_axis
-from svc_analytics.charts.palette import BLUE
+from svc_analytics.charts.drawing import BLUE, amount_axis
 from svc_analytics.charts.ticks import WordedAxes, tick_texts
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.status_line import StatusLine, attach

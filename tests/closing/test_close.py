@@ -25,7 +25,7 @@ from svc_analytics.errors import LakeBusy, LakeError, Unavailable
 from svc_analytics.files import DamagedFile, restore_folders
 from svc_analytics.proofs.tree import require_secret
 from svc_analytics.receipts.verify_lake import verify_lake
-from svc_analytics.statements.wallet_balance import assert_balance
+from svc_analytics.statements.balance_assertions import assert_balance
 from svc_analytics.storage import LocalStorage, mended
 from tests.support.buckets import MemoryStore
 from tests.support.closings import Closer, figure, row_causes, table

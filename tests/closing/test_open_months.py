@@ -2,9 +2,14 @@
 
 import pytest
 
-from svc_analytics.closing.month_states import LakeContents, judge_open, judged, month_states
+from svc_analytics.closing.month_states import (
+    LakeContents,
+    judge_open,
+    judged,
+    month_states,
+    reasons_of_months,
+)
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.open_months import reasons_of_months
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import prepare
 from tests.support.rings import rings

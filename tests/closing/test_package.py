@@ -18,7 +18,7 @@ from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.render.pdf import Paper
-from svc_analytics.statements.wallet_balance import assert_balance
+from svc_analytics.statements.balance_assertions import assert_balance
 from tests.closing.test_seal import sealed
 from tests.support.altered import fact, forge
 from tests.support.closings import LEDGER, Closer

@@ -14,7 +14,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.comparison import compare
 from svc_analytics.statements.explain import explain
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.counting import open_counted
+from svc_analytics.warehouse.warehouse import open_counted
 from tests.support.engines import DuckEngine, let_duckdb_count
 from tests.support.rings import rings, sample
 from tests.support.seeded_lakes import Seeded, make_seeded_lake

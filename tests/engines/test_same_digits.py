@@ -13,9 +13,8 @@ from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.statements.trend import monthly_figures
-from svc_analytics.warehouse.counting import open_counted
 from svc_analytics.warehouse.view_builder import public_models
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import open_counted, open_warehouse
 from tests.support.engines import spark_address
 from tests.support.rings import rings
 from tests.support.seeded_lakes import MERCHANT, Seeded, make_seeded_lake, state

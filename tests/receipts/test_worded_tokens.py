@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting import json_values
 from svc_analytics.receipts.find_tokens import tokens_in
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import verify_receipts
+from svc_analytics.records import raw_json
 from tests.support.receipt_material import FACTS, SECRET, signed
 from tests.support.unit_material import examples
 
@@ -189,7 +189,7 @@ def test_members_that_hold_different_tokens_are_not_chosen_among(tmp_path):
 
 def test_a_document_too_long_to_hold_is_refused_once(tmp_path, monkeypatch):
     """With what to do; a long line of NDJSON is none."""
-    monkeypatch.setattr(json_values, "LONGEST_DOCUMENT", 2_000)
+    monkeypatch.setattr(raw_json, "LONGEST_DOCUMENT", 2_000)
     content = json.dumps([{"token": A}] * 9, indent=1)
     with pytest.raises(ConfigError, match="one long JSON document: write each record in a line"):
         rows(tmp_path / "a.json", content)

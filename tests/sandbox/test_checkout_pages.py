@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.sandbox import Service, serve
-from svc_analytics.sandbox.checkout import WRONG_CODES
+from svc_analytics.sandbox.sessions import WRONG_CODES
 from tests.sandbox.shop import words
 from tests.support.browsers import browser
 from tests.support.loopback import Web, serving

@@ -14,8 +14,8 @@ from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.instants import MINUTE, format_instant, now, to_micros
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
-from svc_analytics.statements.explain import fill
 from svc_analytics.warehouse.models import read_checks
+from svc_analytics.warehouse.sql_text import fill_places
 from svc_analytics.warehouse.view_builder import findings_within
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
@@ -126,7 +126,7 @@ EVER = {"starts_at": "'0001-01-02'", "ends_at": "'9999-12-30'"}
 def findings_of(lake: Lakehouse, *rules: str) -> pd.DataFrame:
     """The rows of `exceptions` that these rules have put there."""
     checks = {check.name: check for check in read_checks()}
-    found = (f"from ({fill(findings_within(checks[rule]), EVER)})" for rule in rules)
+    found = (f"from ({fill_places(findings_within(checks[rule]), EVER)})" for rule in rules)
     return lake.sql(" union all by name ".join(found))
 
 

@@ -19,8 +19,7 @@ from svc_analytics.instants import format_instant, now, parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.periods import GREGORIAN, clock_of
 from svc_analytics.proofs.sealed_zones import lake_zone
-from svc_analytics.statements.balance_assertions import FILE
-from svc_analytics.statements.wallet_balance import WalletBalance, assert_balance
+from svc_analytics.statements.balance_assertions import FILE, WalletBalance, assert_balance
 
 
 @click.command("assert")

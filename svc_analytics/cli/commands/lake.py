@@ -22,9 +22,9 @@ from svc_analytics.render.findings import FOLDED_HEADS, RuleFindings, folded_fin
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import read_checks, read_footings
 from svc_analytics.warehouse.several_lakes import beside
+from svc_analytics.warehouse.warehouse import count
 
 _OPEN = 10  # rows of a rule that holds up a close, so that all rules fit a screen
 

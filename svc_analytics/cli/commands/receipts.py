@@ -232,7 +232,7 @@ def _verify_files(
         tables = verify_files.verify_batches(
             batches, payments, settings, verify_online, columns, report.codes
         )
-        report.write(counted(tables), columns.added_to(OUTPUT))
+        report.write(counted(tables), columns.output)
 
 
 def _verify_lake(

@@ -14,10 +14,9 @@ from svc_analytics.config import read_engine
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import describe_views
+from svc_analytics.warehouse.warehouse import count, describe_views
 
 _DBT_HEAD = """\
 # Written by svc-analytics views --dbt. DuckDB's profile names analytics.duckdb or a bundle.

@@ -16,11 +16,10 @@ from svc_analytics.lake.layout import tool_version
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.rules import keep_all_findings
 from svc_analytics.warehouse.connection import CONFIG, bound_memory, error_line
-from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import Model
 from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.view_builder import public_models
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, of_one_snapshot, open_warehouse
 
 ABOUT = Model(
     "about",

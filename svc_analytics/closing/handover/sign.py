@@ -7,18 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from svc_analytics.closing import chain, seals
+from svc_analytics.closing.handover import signatures
 from svc_analytics.closing.handover.evidence import newest_sealed_folder
-from svc_analytics.closing.handover.signatures import (
-    content_of,
-    is_chain_signed,
-    is_vouched,
-    newest_versions,
-    not_signed,
-    put_signature,
-    require_key,
-    sign_chain,
-    signer_of,
-)
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
 from svc_analytics.closing.verification.forms import Findings
@@ -113,19 +103,19 @@ def sign_folder(
     reason: str = "",
 ) -> Signature:
     """Sign a sealed folder that is proven against a lake, by default the one that it lies in."""
-    path, manifest = require_key(key), seals.read_manifest(folder)
+    path, manifest = signatures.require_key(key), seals.read_manifest(folder)
     if manifest["seal"] and checkpoint_text(manifest) is None:
         raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
     lake = lake or seals.lake_around(folder.absolute())
     if lake is None:
-        raise not_signed(folder, Message("sign.no_lake"))
+        raise signatures.not_signed(folder, Message("sign.no_lake"))
     chain.keep_chain(lake)
     notes = chain.require_continued(lake, reason=reason)
     done = _sign_proven(lake, folder, manifest, path)
-    if is_vouched(lake, {done.seal}, chain.remember(lake), done.key):
-        sign_chain(lake, path)
+    if signatures.is_vouched(lake, {done.seal}, chain.remember(lake), done.key):
+        signatures.sign_chain(lake, path)
         chain.remember(lake, is_signed=True)
-    if not is_chain_signed(lake):
+    if not signatures.is_chain_signed(lake):
         notes.append(Message("sign.no_chain", chain=CHAIN))
     return replace(done, notes=tuple(notes))
 
@@ -151,10 +141,10 @@ def sign_all(
     check_lake(lake)
     lake.require()
     chain.keep_chain(lake)
-    notes, path = chain.require_continued(lake, reason=reason), require_key(key)
+    notes, path = chain.require_continued(lake, reason=reason), signatures.require_key(key)
     by, signed, refused = signature.fingerprint_of(path), list[Signature](), list[Message]()
-    for folder, manifest in newest_versions(lake):
-        signer = signer_of(folder, manifest)
+    for folder, manifest in signatures.newest_versions(lake):
+        signer = signatures.signer_of(folder, manifest)
         try:
             if signer is None and checkpoint_text(manifest):
                 signed.append(_sign_proven(lake, folder, manifest, path))
@@ -163,7 +153,7 @@ def sign_all(
         except NotProven as error:
             refused.append(Message("text.error", error=translated(text_of(error))))
     if not refused:
-        sign_chain(lake, path)
+        signatures.sign_chain(lake, path)
     chain.remember(lake, is_signed=not refused)
     return SignedMonths(tuple(signed), tuple(refused), tuple(notes))
 
@@ -210,16 +200,18 @@ class Signer:
 
     def _signed(self, closed: CloseResult) -> CloseResult:
         folder, manifest = closed.folder, seals.read_manifest(closed.folder)
-        by, notes = signer_of(folder, manifest), list[Message]()
+        by, notes = signatures.signer_of(folder, manifest), list[Message]()
         if closed.is_new:
-            content = content_of(folder, manifest, closed.seal)
-            by, _ = put_signature(self.lake.storage, folder / SIGNATURE, content, require_key())
-            if is_vouched(self.lake, self.own, chain.remember(self.lake), by):
-                sign_chain(self.lake, require_key())
+            content = signatures.content_of(folder, manifest, closed.seal)
+            by, _ = signatures.put_signature(
+                self.lake.storage, folder / SIGNATURE, content, signatures.require_key()
+            )
+            if signatures.is_vouched(self.lake, self.own, chain.remember(self.lake), by):
+                signatures.sign_chain(self.lake, signatures.require_key())
                 chain.remember(self.lake, is_signed=True)
         elif by is None and checkpoint_text(manifest):
             notes.append(Message("sign.nobody", name=folder.name))
-        if not (self.is_noted or is_chain_signed(self.lake)):
+        if not (self.is_noted or signatures.is_chain_signed(self.lake)):
             self.is_noted = True
             notes.append(Message("sign.no_chain", chain=CHAIN))
         return replace(closed, signed_by=by).with_notes(notes)
@@ -228,8 +220,8 @@ class Signer:
 def _sign_proven(lake: Lake, folder: Path, manifest: seals.Manifest, key: Path) -> Signature:
     """Sign and stamp a folder that is proven; the forms beside it tell of both."""
     sealed = _require_proven(lake, folder, manifest)
-    content, file = content_of(folder, manifest, manifest["seal"]), folder / SIGNATURE
-    by, is_new = put_signature(lake.storage, file, content, key)
+    content, file = signatures.content_of(folder, manifest, manifest["seal"]), folder / SIGNATURE
+    by, is_new = signatures.put_signature(lake.storage, file, content, key)
     is_stamped, note = Stamper(lake.storage).stamp_folder(folder)
     if sealed:
         write_again(sealed, lake.storage)
@@ -252,7 +244,7 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
     if not broken:
         proof = prove_folder(folder, manifest, lake)
     for fault in _faults(proof):
-        raise not_signed(folder, fault)
+        raise signatures.not_signed(folder, fault)
     return proof.sealed
 
 

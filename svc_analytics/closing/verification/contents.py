@@ -75,7 +75,7 @@ def version_of(facts: dict[str, Any]) -> str:
 
 def period_of(manifest: seals.Manifest) -> Period:
     """Return the period of a manifest, or raise `ConfigError` where its facts name none."""
-    period, at = seals.stated_period(manifest), parse_bound(manifest["as_of"])
+    period, at = seals.sealed_period(manifest), parse_bound(manifest["as_of"])
     check_names(seals.chosen_metadata(manifest))
     seals.sealed_assertions(manifest)
     if at < period.end:

@@ -33,14 +33,13 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status
 from svc_analytics.proofs.verify import listed
-from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import of_one_snapshot, open_warehouse
 
 USD, BOOKS = "USD", "books"
 FOLDER, ENDING, DOCUMENT = "matches", "-matches", "match.json"
-_SIDES = ("theirs", "ours")
-_FACTS = ("kind", "file", "file_digest", "open", "by", *_SIDES, "zone", "calendar", "preset")
+SIDES = ("theirs", "ours")
+_FACTS = ("kind", "file", "file_digest", "open", "by", *SIDES, "zone", "calendar", "preset")
 ROWS, SUMMARY = "rows", "summary"
 _OURS = {
     "orders": """select payment_id as id, currency, amount, usd_value from payments
@@ -171,16 +170,16 @@ def _is_sum(rows: list[Row], said: Mapping[str, Any]) -> bool:
     """Whether rows add up to what `match.json` says, by code and coin and in all."""
     firsts = [row for row in rows if row["is_first"] == "true"]
     by: dict[str, dict[str, Any]]
-    by = {row["code"]: {"count": 0, **{side: {} for side in _SIDES}} for row in rows}
-    total: dict[str, Sums] = {side: {} for side in _SIDES}
+    by = {row["code"]: {"count": 0, **{side: {} for side in SIDES}} for row in rows}
+    total: dict[str, Sums] = {side: {} for side in SIDES}
     for row in firsts:
         by[row["code"]]["count"] += 1
-    for row, side in product(rows, _SIDES):
+    for row, side in product(rows, SIDES):
         if coin := row[f"{side}_currency"]:
             for sums in (by[row["code"]][side], total[side]):
                 sums[coin] = EXACT.add(sums.get(coin, Decimal(0)), Decimal(row[f"{side}_amount"]))
     opened = sum(row["is_open"] == "true" for row in firsts)
-    named = {side: said[side] for side in _SIDES} | {"by": said["by"], "open": said["open"]}
+    named = {side: said[side] for side in SIDES} | {"by": said["by"], "open": said["open"]}
     return bool(named == _texts(total | {"by": by, "open": opened}))
 
 
@@ -196,10 +195,10 @@ def _is_summary(rows: list[Row], said: Mapping[str, Any]) -> bool:
     wanted = []
     for code, each in said["by"].items():
         for place, coin in enumerate(sorted({*each["theirs"], *each["ours"]}) or [""]):
-            theirs, ours = (Decimal(each[side].get(coin, 0)) for side in _SIDES)
+            theirs, ours = (Decimal(each[side].get(coin, 0)) for side in SIDES)
             count = "" if place else str(each["count"])
             wanted.append((code, count, coin, theirs, ours, EXACT.subtract(theirs, ours)))
-    amounts = (*_SIDES, "difference")
+    amounts = (*SIDES, "difference")
     return wanted == [
         (row["code"], row["count"], row["currency"], *(Decimal(row[name]) for name in amounts))
         for row in rows
@@ -210,7 +209,7 @@ def _ours(proof: Proof, lake: Lake, said: Mapping[str, Any]) -> dict[str, Worth]
     """Return the coin, the amount and the USD of each of ours of the month, as the lake has it."""
     if said["kind"] == BOOKS:
         return _entries(proof, lake, said["preset"])
-    period, query = seals.stated_period(proof.manifest), _OURS[said["kind"]]
+    period, query = seals.sealed_period(proof.manifest), _OURS[said["kind"]]
     values = {"start": from_micros(period.start), "end": from_micros(period.end)}
 
     def work() -> pa.Table:

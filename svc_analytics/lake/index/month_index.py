@@ -267,18 +267,16 @@ def read_rows_with(
     stream: Stream,
     column: str,
     values: Iterable[str],
-    labels: Iterable[str] | None = None,
     columns: Iterable[str] | None = None,
     snapshot: Path | None = None,
 ) -> pa.Table:
     """Return the rows of month files that hold one of these values in an indexed column.
 
-    The months are by default all, the newest first. Where a `snapshot` has a month, it is
-    read there.
+    The newest months come first. Where a `snapshot` has a month, it is read there.
     """
     texts = SoughtTexts.of(pa.chunked_array([sorted({*values})], pa.string()))
     index = MonthIndex(lake, stream, snapshot)
-    months = sorted(lake.months(stream), reverse=True) if labels is None else labels
+    months = sorted(lake.months(stream), reverse=True)
     names = [*dict.fromkeys([*(columns or stream.schema.names), column])]
     tables = [rows for _, rows in index.rows_by_month(months, column, texts, names)]
     schema = pa.schema([stream.schema.field(name) for name in names])

@@ -4,8 +4,6 @@ A table of HTML is pressed, a page of rows at a time: what orders, finds and cou
 over all of them, so that an order is exact whatever their number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The findings of a month, a line for each rule: open one, accept one of them, or a kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -132,7 +130,7 @@ class FindingBox:
         self._lines = [line for kind in self._kinds for line in _lines_of(kind)]
 
     def _show(self) -> None:
-        rows = [[*map(_cell, _texts(line))] for line in self._lines]
+        rows = [[*map(Cell, _texts(line))] for line in self._lines]
         shown = content_of(
             DisplayTable("", COLUMNS, rows, len(rows)), "findings", self._looks, chosen=self._place
         )
@@ -212,10 +210,6 @@ def _texts(line: _FindingLine) -> list[str]:
     return [Message("{sign} {TEXT}", sign=sign, text=translated(meaning)), *others]
 
 
-def _cell(text: str) -> Cell:
-    return Cell(text)
-
-
 def _accepted(findings: Sequence[Finding]) -> Message:
     """Say what was accepted, and of a record that no figure counts that it is left out."""
     one = findings[0]
@@ -226,7 +220,7 @@ def _accepted(findings: Sequence[Finding]) -> Message:
 
 def summary_table(findings: Sequence[Finding]) -> DisplayTable:
     """Return the findings as the page without a kernel lists them: a line for each kind."""
-    rows = [[*map(_cell, kind.cells)] for kind in kinds_of(findings)]
+    rows = [[*map(Cell, kind.cells)] for kind in kinds_of(findings)]
     return DisplayTable("findings", COLUMNS, rows, len(rows))
 
 

@@ -11,7 +11,7 @@ from svc_analytics.arguments import check
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.display import Display, text_table
-from svc_analytics.instants import now
+from svc_analytics.instants import in_words, now
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
@@ -162,7 +162,11 @@ class Desk:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _page(self) -> Display:
-        rows = [[tile.period.title, tile.word, tile.note] for tile in self._months.tiles]
+        is_english = self._months.looks.language.is_english
+        tiles = self._months.tiles
+        notes = [in_words(each.note) if is_english else each.note for each in tiles]
+        named = zip(tiles, notes, strict=True)
+        rows = [[each.period.title, each.word, note] for each, note in named]
         months = text_table("months", ["month", "state", "note"], rows)
         title = Message("Close desk of {names}", names=self._months.names)
         findings = self._months.findings
@@ -378,11 +382,6 @@ _UNKNOWN = "Why figures are unknown"
 _CHANGED = "What changed from version {old} to version {new}"
 
 
-def _rests_on(state: str, agreement: str) -> str:
-    """Return the line that what the figures rest on is folded under."""
-    return clauses(*filter(None, (state, agreement)))
-
-
 class FigureBox:
     """The tables of a statement, one at a time; buttons choose which."""
 
@@ -409,7 +408,7 @@ class FigureBox:
             unknown = [each.text for each in statement.unknown]
             state = [text for text in opened if text not in unknown]
             lines = [*state, *rests, self._desk.notes]
-            folded = self._folded(_rests_on(first, self._desk.agreement), lines)
+            folded = self._folded(clauses(*filter(None, (first, self._desk.agreement))), lines)
             why = self._folded(_UNKNOWN, unknown) if unknown else ""
             self.head.value = f'<div class="svc-quiet">{folded}{why}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)

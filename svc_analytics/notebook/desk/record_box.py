@@ -1,7 +1,5 @@
 """The records behind a figure, and one of them whole with its receipt's verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime

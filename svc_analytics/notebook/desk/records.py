@@ -1,7 +1,5 @@
 """The figures of a month to press, in their tables, and the records that each is made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -36,7 +34,6 @@ from svc_analytics.statements.explain import (
     PARENTS,
     Origin,
     has_movements,
-    instant_literal,
     origin_of,
     refunded_elsewhere,
     select_records,
@@ -54,6 +51,7 @@ from svc_analytics.warehouse.figures import (
     stated_figures,
 )
 from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.sql_text import instant_literal
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 PAGE = 20  # records that are shown at a time

@@ -4,8 +4,6 @@ A spreadsheet keeps 15 significant digits. Where a value has more, its exact tex
 behind the last column of its sheet.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
