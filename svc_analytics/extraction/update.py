@@ -288,7 +288,7 @@ def _compare(
 def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWriter) -> None:
     """Mark the interval as read twice alike, if this reading saw what the one before saw."""
     stats, run.seen = run.published, seen
-    is_news = stats.files or stats.changed or stats.quarantined or run.doubtful
+    is_news = stats.files > stats.retold or stats.changed or stats.quarantined or run.doubtful
     run.is_confirmed = seen == request.confirms and not is_news
     if run.is_confirmed:
         end = run.read_to if request.end is None else min(request.end, run.read_to)

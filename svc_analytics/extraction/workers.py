@@ -50,6 +50,7 @@ class WorkerPool:
         self._on_page = on_page
         self._shown: dict[str, Spans] = {}  # by stream: what was read in this run
         self._reading = reading
+        self._disordered: set[str] = set()  # streams of which it was said
         self._batches = BatchQueue()
         self._fatal: list[Exception] = []
         self._broken: list[ProtocolError] = []
@@ -148,7 +149,8 @@ class WorkerPool:
                 self._run.notes.append(Message(_MOVED, **values))
                 before = self._run.doubtful.get(batch.stream.name, ())
                 self._run.doubtful[batch.stream.name] = union(before, [span])
-            if progress.out_of_order:
+            if progress.out_of_order and batch.stream.name not in self._disordered:
+                self._disordered.add(batch.stream.name)
                 older, newer = map(format_instant, progress.out_of_order)
                 text = Message(_OUT_OF_ORDER, stream=stream, newer=newer, older=older)
                 self._run.notes.append(text)

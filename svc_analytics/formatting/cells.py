@@ -24,6 +24,7 @@ from svc_analytics.periods import GREGORIAN, find_calendar
 
 ROUNDED = "\N{ALMOST EQUAL TO}"  # before a number of which digits are hidden
 USD_PLACES, RATE_PLACES, PERCENT_PLACES = 2, 8, 2
+_RATE_DIGITS = 4  # that a rate shows at least: some coins are worth less than 0.00000001 USD
 _DIGIT, _POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a digit, as a point
 
 _USD_RATES = ("low", "median", "high", "rate")  # and every column whose name ends in _rate
@@ -116,8 +117,19 @@ def rounded(value: Decimal | int, kind: str, scale: int | None = None) -> Decima
     places = scale if kind == COIN else _PLACES.get(kind)
     if isinstance(value, int) or places is None:
         return None
+    places = rate_places(value) if kind == RATE else places
     places += 2 if kind == RATIO else 0
     return value.quantize(Decimal(1).scaleb(-places), context=HALF_UP)
+
+
+def rate_places(value: Decimal | int) -> int:
+    """Return the places of a rate: more than the usual ones where it would look like nothing.
+
+    >>> rate_places(Decimal("64000.5")), rate_places(Decimal("0.000000000001504753"))
+    (8, 15)
+    """
+    first = Decimal(value).adjusted() if value else 0
+    return max(RATE_PLACES, _RATE_DIGITS - 1 - first)
 
 
 def coin_scales(tables: Iterable[pa.Table]) -> dict[str, int]:

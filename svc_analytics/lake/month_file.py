@@ -9,6 +9,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,12 @@ class SortedCheck:
         self._last = int(instants[-1])
 
 
+class News(IntEnum):
+    """What is new in a month: nothing, only properties beyond the contract, or records."""
+
+    NOTHING, EXTRA, RECORDS = range(3)
+
+
 @dataclass(frozen=True)
 class Upsert:
     """Rows to insert into one month, or to replace rows of it that have the same id."""
@@ -242,7 +249,7 @@ class Upsert:
     rows: pa.Table  # one per id, sorted
     replaced: pa.Table  # the versions of them that the month holds
     superseded: pa.Table  # those that differ: a restatement, or a change of other columns
-    is_news: bool  # whether the month's content changes at all
+    news: News
 
 
 def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
@@ -282,7 +289,7 @@ def plan_upsert(stream: Stream, rows: pa.Table, held: pa.Table) -> Upsert:
     """Compare new rows, one per id, with the versions of them that a month file holds."""
     if not len(held):
         superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
-        return Upsert(rows, held, superseded, bool(len(rows)))
+        return Upsert(rows, held, superseded, News.RECORDS if len(rows) else News.NOTHING)
     is_known = pc.is_in(rows["id"], value_set=held["id"].combine_chunks())
     fresh, again = rows.filter(pc.invert(is_known)), rows.filter(is_known)
     again, held = again.sort_by("id"), held.sort_by("id")
@@ -292,10 +299,11 @@ def plan_upsert(stream: Stream, rows: pa.Table, held: pa.Table) -> Upsert:
     place = again.schema.get_field_index("extracted_at")
     again = again.set_column(place, again.schema.field(place), seen_at)
     superseded = held.append_column("is_restatement", is_restated).filter(differs)
-    is_news = bool(
-        len(fresh) or len(superseded) or not again.select(["extra"]).equals(held.select(["extra"]))
-    )
-    return Upsert(in_order(stream, pa.concat_tables([fresh, again])), held, superseded, is_news)
+    if len(fresh) or len(superseded):
+        news = News.RECORDS
+    else:
+        news = News(not again.select(["extra"]).equals(held.select(["extra"])))
+    return Upsert(in_order(stream, pa.concat_tables([fresh, again])), held, superseded, news)
 
 
 def read_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:

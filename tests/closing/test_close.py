@@ -126,6 +126,22 @@ def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer):
     assert finding["acknowledged_by"] == "Mina"
 
 
+def test_what_is_beyond_the_contract_may_change_at_each_reading(closer):
+    """Clients must ignore it (contract, Conventions): it holds up no close; the newest is kept."""
+    closer.desk.extract()
+
+    def read(request: Any) -> Any:
+        for each in closer.desk.service.payments:
+            each["served_at"] = len(closer.asked)
+        return Closer.read(closer, request)
+
+    closer.read = read  # type: ignore[method-assign]
+    assert closer.close().state == "sealed" and len(closer.asked) == 3
+    assert set(
+        closer.desk.lake.sql("select extra from payments where month = '2026-10'")["extra"]
+    ) == {'{"served_at":2}'}
+
+
 @pytest.mark.thorough
 def test_one_late_record_while_reading_costs_a_third_pass(closer):
     """The third agrees with the second: sealed."""

@@ -35,6 +35,8 @@ AMOUNTS = st.decimals(-(10**19), 10**19, places=18, allow_nan=False, allow_infin
         ("-0.004", USD, None, "≈0.00"),  # no minus sign before a zero
         ("12.5", USD, None, "12.50"),
         ("3212.408907999999940229", RATE, None, "≈3,212.40890800"),
+        ("0.000000000001504753", RATE, None, "≈0.000000000001505"),  # not as nothing
+        ("0", RATE, None, "0.00000000"),
         ("0.01273686", RATIO, None, "≈1.27%"),
         ("0.02500000", RATIO, None, "2.50%"),
         ("0.5", COIN, 8, "0.50000000"),
@@ -49,7 +51,7 @@ AMOUNTS = st.decimals(-(10**19), 10**19, places=18, allow_nan=False, allow_infin
     ],
 )
 def test_a_number_has_the_places_of_its_kind(value, kind, scale, shown):
-    """USD 2, rates 8, percentages 2, a coin its own; a mark where digits are hidden."""
+    """USD 2, rates 8 or four digits, percentages 2, a coin its own; a mark where some hide."""
     assert readable_text(Decimal(value), kind, scale) == shown
 
 

@@ -28,7 +28,7 @@ from svc_analytics.lake.coverage_footer import (
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import changes_schema
-from svc_analytics.lake.month_file import plan_upsert
+from svc_analytics.lake.month_file import News, plan_upsert
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
 from svc_analytics.records.record_parser import parse_records
@@ -59,7 +59,7 @@ def test_metadata_that_comes_or_goes_is_a_change_and_no_restatement(held, again,
     upsert = plan_upsert(PAYMENTS, with_metadata(again), with_metadata(held))
     assert upsert.superseded["metadata"].to_pylist() == [held] * is_changed
     assert upsert.superseded["is_restatement"].to_pylist() == [False] * is_changed
-    assert upsert.is_news == is_changed
+    assert upsert.news == (News.RECORDS if is_changed else News.NOTHING)
 
 
 def test_new_rows_go_into_the_row_groups_that_they_belong_to(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ class PublishStats:
     """The effect of publishing: files rewritten, records a person should look at."""
 
     files: int = 0
+    retold: int = 0  # of them, those in which only properties beyond the contract are otherwise
     quarantined: int = 0
     changed: int = 0
     restated: int = 0

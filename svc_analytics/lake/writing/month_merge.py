@@ -20,7 +20,7 @@ from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
-from svc_analytics.lake.month_file import Upsert
+from svc_analytics.lake.month_file import News, Upsert
 from svc_analytics.lake.writing.spill import RowGroup, Run
 from svc_analytics.schema import Stream
 
@@ -64,12 +64,17 @@ class MonthMerge:
             yield cls(stream, totals - control_totals(stream, moved.versions), sources, moved)
 
     @property
-    def is_news(self) -> bool:
-        """Whether the month's content changes at all: one reading, until something is found."""
+    def news(self) -> News:
+        """What is new in the month: one reading, until a record is found."""
         if all(source.order != HELD for source in self._sources):
-            return any(source.groups for source in self._sources)
-        has_moved = bool(len(self._moved.versions))
-        return has_moved or any(self._merge(parts).is_news for parts in self._slices())
+            has_rows = any(source.groups for source in self._sources)
+            return News.RECORDS if has_rows else News.NOTHING
+        most = News.RECORDS if len(self._moved.versions) else News.NOTHING
+        for parts in self._slices():
+            if most == News.RECORDS:
+                break
+            most = max(most, self._merge(parts).news)
+        return most
 
     def tables(self, keep: Keep) -> Iterator[pa.Table]:
         """Yield the month's rows in order; what they supersede is handed to `keep`."""
@@ -120,8 +125,8 @@ class _Merged:
     superseded: pa.Table  # those that differ from the version that stays
 
     @property
-    def is_news(self) -> bool:
-        return self.upsert.is_news or bool(len(self.superseded))
+    def news(self) -> News:
+        return News.RECORDS if len(self.superseded) else self.upsert.news
 
 
 # ---------- Records that wait in two versions of different instants

@@ -16,7 +16,7 @@ from svc_analytics.lake.coverage_footer import CoverageUpdate, MonthFileFooter
 from svc_analytics.lake.index.hashes import doubles, hash_texts, share_any
 from svc_analytics.lake.index.month_index import shared_columns
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.month_file import Upsert
+from svc_analytics.lake.month_file import News, Upsert
 from svc_analytics.lake.side_files import (
     QuarantineUpdate,
     count_quarantined,
@@ -200,15 +200,25 @@ class StreamPublisher:
         before = self.files.footers.get(label)
         coverage, is_same = self._plan_month(label, quarantined, update)
         with self._spill.merge(month, dropped) as merge:
-            is_news = merge.is_news
-            if is_news or not is_same:
+            news = merge.news
+            if news or not is_same:
                 tables = merge.tables(partial(self.files.keep_superseded, label))
-                confirmed = update.confirmed(before) if before and not is_news else ()
+                confirmed = self._confirmed(before, news, update)
                 totals = partial(getattr, merge, "totals")  # known once all rows were given
                 new = self._spill.incoming(month)
                 self.files.write(
                     label, tables, totals, coverage, quarantined, confirmed=confirmed, incoming=new
                 )
+                self._note(news, is_same)
+
+    def _confirmed(
+        self, before: MonthFileFooter | None, news: News, update: CoverageUpdate
+    ) -> Spans:
+        """Return the time that stays confirmed: clients must ignore what is beyond the contract."""
+        return update.confirmed(before) if before and news < News.RECORDS else ()
+
+    def _note(self, news: News, is_same: bool) -> None:
+        self.files.stats.retold += is_same and news == News.EXTRA
 
     def _plan_month(
         self, label: str, quarantined: int, update: CoverageUpdate
@@ -234,14 +244,15 @@ class StreamPublisher:
             self._stream, rows, month_file.read_rows(self._stream, path, rows["id"])
         )
         self.files.keep_superseded(label, upsert.superseded)
-        if upsert.is_news or not is_same:
+        if upsert.news or not is_same:
             tables = month_file.merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
-            confirmed = update.confirmed(before) if before and not upsert.is_news else ()
+            confirmed = self._confirmed(before, upsert.news, update)
             new = [upsert.rows]
             self.files.write(
                 label, tables, expected, coverage, quarantined, confirmed=confirmed, incoming=new
             )
+            self._note(upsert.news, is_same)
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""

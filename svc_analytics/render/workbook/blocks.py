@@ -245,7 +245,7 @@ class _ColumnNumbers:
         return ";".join([form.partition(";")[0]] * 2) if is_nothing else form  # never -0.00
 
     def _places(self, number: Number) -> int:
-        return shown_places(number.kind, number.scale, self._longest)
+        return shown_places(number.kind, number.scale, self._longest, number.value)
 
     @cached_property
     def _longest(self) -> int:

@@ -18,11 +18,11 @@ from svc_analytics.formatting.cells import (
     PLAIN,
     POINTS,
     RATE,
-    RATE_PLACES,
     RATIO,
     ROUNDED,
     USD,
     USD_PLACES,
+    rate_places,
 )
 from svc_analytics.formatting.texts import escape_formula
 from svc_analytics.formatting.values import value_text
@@ -54,16 +54,21 @@ ROUNDED_NOTE = Message(
 _UNIT_OF_POINTS = "pp"
 UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 # A ratio is written as a share: two places more than its percentage shows.
-_PLACES = {USD: USD_PLACES, RATE: RATE_PLACES, RATIO: PERCENT_PLACES + 2, COUNT: 0, PLAIN: 0}
+_PLACES = {USD: USD_PLACES, RATIO: PERCENT_PLACES + 2, COUNT: 0, PLAIN: 0}
 _PLACES[POINTS] = PERCENT_PLACES
 _FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0", POINTS: f'0.00" {_UNIT_OF_POINTS}"'}
 
 
-def shown_places(kind: str, scale: int | None, longest: int) -> int:
-    """Return the places to show: a coin's own, as far as 15 digits reach.
+def shown_places(kind: str, scale: int | None, longest: int, value: Decimal | int) -> int:
+    """Return the places that a value shows: a coin's own, as far as 15 digits reach.
 
     `longest` is the number of digits before the point of the largest amount beside it.
+
+    >>> shown_places("coin", 8, 9, 1), shown_places("rate", None, 1, Decimal("0.0000000015"))
+    (6, 12)
     """
+    if kind == RATE:
+        return rate_places(value)
     if kind != COIN:
         return _PLACES[kind]
     return max(min(EXACT_DIGITS if scale is None else scale, EXACT_DIGITS - longest), 2)

@@ -6,12 +6,20 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, field as field_of, replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import COIN, PERIODS, kind_in_row, kind_of, scale_of
+from svc_analytics.formatting.cells import (
+    COIN,
+    PERIODS,
+    kind_in_row,
+    kind_of,
+    rate_places,
+    scale_of,
+)
 from svc_analytics.formatting.display import head_of
 from svc_analytics.formatting.status_line import RUNNING, StatusLine, running
 from svc_analytics.formatting.texts import FORMULA
@@ -271,10 +279,10 @@ class SheetRows:
             return _CellTexts(self, texts, self.pen.left_to_right | look).write
         return _Others(self, column, python_values(values, column.name)).write
 
-    def shown(self, column: pa.Field, coin: str, unit: str) -> tuple[str, int]:
-        """Return the kind of the numbers of a coin and unit, and how many places they show."""
+    def form(self, column: pa.Field, coin: str, unit: str, value: Decimal | int) -> str:
+        """Return the format of a number of a coin and unit."""
         kind, scale = kind_in_row({"unit": unit}, column), scale_of(self.status_line.scales, coin)
-        return kind, shown_places(kind, scale, self.longest.get(coin, 1))
+        return format_of(kind, shown_places(kind, scale, self.longest.get(coin, 1), value))
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
         """Return the writer of every digit of a column's values, as text."""
@@ -336,19 +344,20 @@ class _Numbers:
         self._coins, self._units = (
             texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
         )
-        self._looks: dict[tuple[str, str], Any] = {}
+        self._looks: dict[tuple[str, str, int], Any] = {}
 
     def write(self, index: int, row: int, place: int) -> None:
         if (value := self._values[index]) is not None:
-            look = self._look(self._coins[index], self._units[index])
+            look = self._look(self._coins[index], self._units[index], value)
             self._part.sheet.write_number(row, place, fifteen_digits(value), look)
 
-    def _look(self, coin: str, unit: str) -> Any:
-        """Return the look of the numbers of a coin and unit."""
-        if (coin, unit) not in self._looks:
-            form = format_of(*self._part.shown(self._column, coin, unit))
-            self._looks[coin, unit] = self._part.pen.number_look(form)
-        return self._looks[coin, unit]
+    def _look(self, coin: str, unit: str, value: Decimal | int) -> Any:
+        """Return the look of a number of a coin and unit; small rates have one of their own."""
+        key = coin, unit, rate_places(value)
+        if key not in self._looks:
+            form = self._part.form(self._column, coin, unit, value)
+            self._looks[key] = self._part.pen.number_look(form)
+        return self._looks[key]
 
 
 class _Others:

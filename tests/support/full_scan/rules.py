@@ -63,8 +63,10 @@ def _all(view: View) -> Iterator[tuple[Row, Callable[[Row, str], Found]]]:
 
 def amounts_are_not_negative(view: View) -> Iterator[Found]:
     for row, of in _all(view):
-        if any((row.get(name) or 0) < 0 for name in (*SIZES, "fee_percent", "usd_value")):
-            yield of(row, f"amount {text(row['amount'])}")
+        sizes = {name: row.get(name) or 0 for name in (*SIZES, "fee_percent", "usd_value")}
+        fact = min(sizes, key=lambda name: sizes[name])
+        if sizes[fact] < 0:
+            yield of(row, f"{fact} {text(sizes[fact])}")
 
 
 def amounts_are_not_zero(view: View) -> Iterator[Found]:

@@ -6,20 +6,46 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'finding.amount' as code,
-    amount,
+    'finding.negative' as code,
+    case lowest
+        when amount then 'amount'
+        when charged_amount then 'charged_amount'
+        when fee_amount then 'fee_amount'
+        when net_amount then 'net_amount'
+        else 'usd_value'
+    end as fact,
+    lowest,
     content,
     extracted_at as seen_at
-from payments
-where least(amount, charged_amount, fee_amount, net_amount, coalesce(usd_value, amount)) < 0
+from (
+    select
+        *,
+        least(amount, charged_amount, fee_amount, net_amount, coalesce(usd_value, amount)) as lowest
+    from payments
+) as payment
+where lowest < 0
 union all
 select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'finding.amount' as code,
-    amount,
+    'finding.negative' as code,
+    case lowest
+        when amount then 'amount'
+        when debited_amount then 'debited_amount'
+        when fee_amount then 'fee_amount'
+        when fee_percent then 'fee_percent'
+        else 'usd_value'
+    end as fact,
+    lowest,
     content,
     extracted_at as seen_at
-from payout_records
-where least(amount, debited_amount, fee_amount, fee_percent, coalesce(usd_value, amount)) < 0
+from (
+    select
+        *,
+        least(
+            amount, debited_amount, fee_amount, fee_percent, coalesce(usd_value, amount)
+        ) as lowest
+    from payout_records
+) as record
+where lowest < 0
