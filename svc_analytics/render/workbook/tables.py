@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.cells import (
     COIN,
     PERIODS,
+    RATE,
     kind_in_row,
     kind_of,
     rate_places,
@@ -279,9 +280,9 @@ class SheetRows:
             return _CellTexts(self, texts, self.pen.left_to_right | look).write
         return _Others(self, column, python_values(values, column.name)).write
 
-    def form(self, column: pa.Field, coin: str, unit: str, value: Decimal | int) -> str:
-        """Return the format of a number of a coin and unit."""
-        kind, scale = kind_in_row({"unit": unit}, column), scale_of(self.status_line.scales, coin)
+    def form(self, kind: str, coin: str, value: Decimal | int) -> str:
+        """Return the format of a number of a kind and coin."""
+        scale = scale_of(self.status_line.scales, coin)
         return format_of(kind, shown_places(kind, scale, self.longest.get(coin, 1), value))
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
@@ -344,6 +345,7 @@ class _Numbers:
         self._coins, self._units = (
             texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
         )
+        self._kinds: dict[str, str] = {}  # by unit
         self._looks: dict[tuple[str, str, int], Any] = {}
 
     def write(self, index: int, row: int, place: int) -> None:
@@ -353,9 +355,12 @@ class _Numbers:
 
     def _look(self, coin: str, unit: str, value: Decimal | int) -> Any:
         """Return the look of a number of a coin and unit; small rates have one of their own."""
-        key = coin, unit, rate_places(value)
+        if unit not in self._kinds:
+            self._kinds[unit] = kind_in_row({"unit": unit}, self._column)
+        kind = self._kinds[unit]
+        key = coin, unit, rate_places(value) if kind == RATE else 0
         if key not in self._looks:
-            form = self._part.form(self._column, coin, unit, value)
+            form = self._part.form(kind, coin, value)
             self._looks[key] = self._part.pen.number_look(form)
         return self._looks[key]
 
