@@ -381,7 +381,7 @@ class TableWords:
     """How the texts of a table are written as HTML: shown, on pointing, and in a cell."""
 
     shown: Callable[[str], str] = shown_html
-    hint: Callable[[str], str] = shown_html
+    hint: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
 
 
