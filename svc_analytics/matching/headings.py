@@ -75,6 +75,7 @@ class Headings:
             "has_status": bool(self.columns.get("status")),
             "other_status": self.said.get("other_status"),
             "is_utc": "utc" in day or bool(self.said.get("is_utc")),
+            "booked_by": self.said.get("booked_by"),
         }
 
 

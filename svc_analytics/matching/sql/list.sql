@@ -56,14 +56,17 @@ select
 from units
 ;
 -- amounts: the exact amount of each such cell, by the sign that its column has before decimals.
-with points as (
+with marks as (
+    select role, point, nullif(point, '?') as mark from numbers
+),
+
+points as (
     select
         role,
         coalesce(
-            $decimal, arg_min(point, row) filter (point <> '?'),
-            if(bool_or(point = '?'), null, '.')
+            $decimal, if(min(mark) = max(mark), min(mark), null), if(count(point) = 0, '.', null)
         ) as decimal_point
-    from numbers
+    from marks
     group by role
 ),
 
@@ -80,7 +83,7 @@ select
     row, line, role, units[1] as unit,
     if(
         signs in ('', '+', '-', '()') and is_clear and length(places) <= 18
-        and regexp_full_match(written, '(\d+|\d{1,3}([,'']\d{3})+)?(\.\d+)?'),
+        and regexp_full_match(written, '(\d+|[1-9]\d{0,2}([,'']\d{3})+)?(\.\d+)?'),
         try_cast(
             if(signs in ('-', '()'), '-', '') || replace(replace(written, ',', ''), '''', '')
             as decimal(38, 18)
@@ -107,18 +110,28 @@ with filled as (
     select distinct unnest(['day', 'paid']) as role, unnest([day, paid]) as cell from cells
 ),
 
-written as (
+clocks as (
     select
         *,
         unnest(regexp_extract(
-            cell, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})(?:[T ,].*)?$',
-            ['first', 'mark', 'second', 'third']
-        )),
-        unnest(regexp_extract(
-            cell, '(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?$', ['clock', 'shift']
+            cell,
+            '^(.*?)(?:[T ,]+(\d{1,2})(:\d\d(?::\d\d(?:\.\d+)?)?)'
+            || '(?: ?([AaPp])[Mm])? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$',
+            ['written', 'hours', 'minutes', 'half', 'shift']
         ))
     from filled
     where cell is not null
+),
+
+dates as (
+    select
+        *,
+        unnest(regexp_extract(
+            written, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})$',
+            ['first', 'mark', 'second', 'third']
+        )),
+        try_cast(hours as int) % if(half = '', 24, 12) + if(lower(half) = 'p', 12, 0) as hour
+    from clocks
 ),
 
 evidence as (
@@ -126,7 +139,7 @@ evidence as (
         role,
         bool_or(mark = '.' or try_cast(first as int) > 12) as is_day_first,
         bool_or(mark <> '.' and try_cast(second as int) > 12) as is_month_first
-    from written
+    from dates
     where length(third) = 4
     group by role
 ),
@@ -144,7 +157,7 @@ ordered as (
             when 'DMY' then [third, second, first] end as texts,
         list_transform(texts, lambda text: try_cast(text as int)) as numbers,
         numbers[1] + if(numbers[1] < 100, 2000, 0) as year
-    from written
+    from dates
     left join evidence using (role)
 )
 
@@ -156,14 +169,14 @@ select
         when o.year is not null
             then try_cast(printf('%04d-%02d-%02d', o.year, numbers[2], numbers[3]) as date)
         else try_strptime(
-            regexp_replace(cell, '[ ,]+\d{1,2}:\d\d.*$', ''),
-            ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y']
+            written, ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y', '%b. %d, %Y']
         )::date
     end as written_on,
     if(
-        shift <> '' or clock <> '' and $is_utc,
+        shift <> '' or hours <> '' and $is_utc,
         (try_cast(concat(
-            written_on, ' ', clock, if(shift in ('', 'Z', 'UTC'), '+00', shift)
+            written_on, ' ', lpad(hour::varchar, 2, '0'), minutes,
+            if(shift in ('', 'Z', 'UTC', 'GMT'), '+00', shift)
         ) as timestamptz) at time zone $zone)::date,
         written_on
     ) as day_on,
@@ -174,6 +187,7 @@ select
         when day_order is null and mark <> ''
             then 'can be two days: write day_order = "DMY" or "MDY" in match.toml'
         when regexp_full_match(cell, '[\d.]+') then 'is no day: format the column as dates'
+        when regexp_matches(cell, ':\d\d.* [A-Z]') then 'is no day, or its zone is no offset such as +02:00'
         else 'is no day'
     end as why
 from ordered as o
@@ -205,9 +219,12 @@ worded as (
             [coalesce(o.meaning, lower(currency)), coalesce(u.meaning, n.unit), lower($coin)],
             lambda each: each is not null
         ))) as coins,
-        if(
-            c.status is null, if($has_status, null, 'paid'), coalesce(s.meaning, $other_status)
-        ) as paid_or_not,
+        case
+            when list_contains($slots, $booked_by)
+                and keys[list_position($slots, $booked_by)] is null then 'unpaid'
+            when c.status is null then if($has_status, null, 'paid')
+            else coalesce(s.meaning, $other_status)
+        end as paid_or_not,
         if(cancelled is null or paid_or_not = 'refunded', paid_or_not, 'cancelled') as status
     from cells as c
     left join named using (row)
@@ -267,9 +284,17 @@ select line, null, 'it has an amount, and no currency: say in match.toml which c
 from list
 where $kind <> 'books' and amount is not null and coin is null
 union all
-select line, null, if(status is null, 'it has no status', 'it has no amount')
+select
+    line, null,
+    case
+        when status is null then 'it has no status'
+        when amount is null then 'it has no amount'
+        else 'it has no day'
+    end
 from list
-where $kind = 'payouts' and (amount is null and status = 'paid' or status is null)
+where
+    $kind = 'payouts'
+    and (status is null or status = 'paid' and (amount is null or day is null))
 union all
 select
     min(line), null,

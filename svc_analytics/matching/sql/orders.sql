@@ -73,7 +73,7 @@ select id
 from one
 where in_month and (
     is_paid and amount > 0
-    or status <> 'unpaid' and id in (select one_id from placed)
+    or status <> 'unpaid' and id in (select one_id from pairs)
 )
 ;
 -- verdicts: how each order agrees or differs.
@@ -108,9 +108,14 @@ select
     id, code,
     code not in ('agreed', 'within') and not (
         code in ('refunded', 'refunded_in_part')
+        and returned > 0
         and coalesce(
-            refunded = returned,
-            returned > 0 and status in (code, 'cancelled', 'expired')
+            case
+                when coin <> 'usd' then refunded = returned
+                when code = 'refunded' then refunded = amount
+                else refunded > 0 and refunded < amount
+            end,
+            status in (code, 'cancelled', 'expired')
         )
     ) as is_open,
     in_month and code <> 'no_order' and status <> 'unpaid' as is_counted
