@@ -1,26 +1,16 @@
--- exact: what has a key of the other side, however often.
-select
-    o.id as one_id, m.id as many_id, o.slot as one_slot, m.slot as many_slot,
-    o.rank + m.rank as rank, key
-from one_keys as o
-join many_keys as m using (key)
-;
--- matches: the same, and keys that differ in capitals alone, where each side has only one of them.
+-- matches: what has a key of the other side, in other capitals where each side has only one such.
 with turned as (
     select
         o.id as one_id, m.id as many_id, o.slot as one_slot, m.slot as many_slot,
-        o.rank + m.rank as rank,
+        o.rank + m.rank as rank, o.key = m.key as is_same,
         min(o.key) over written = max(o.key) over written
             and min(m.key) over written = max(m.key) over written as is_only_one
     from one_keys as o
     join many_keys as m on lower(o.key) = lower(m.key)
-    where o.key not in (select key from exact) and m.id not in (select many_id from exact)
     window written as (partition by lower(o.key))
 )
 
-select * exclude (key) from exact
-union all
-select * exclude (is_only_one) from turned where is_only_one
+select one_id, many_id, one_slot, many_slot, rank from turned where is_same or is_only_one
 ;
 -- keyed: what has a key of a kind that is in use: it is known by it, or not at all.
 select id from one_keys where slot in (select one_slot from matches)
