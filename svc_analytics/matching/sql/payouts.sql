@@ -21,46 +21,47 @@ select id, 'reference', 2, ltrim(name, '#') from one where name <> id
 union all
 select id, 'comment', 3, key
 from words
-where regexp_matches(key, '[0-9]') and not regexp_full_match(key, '(20)?\d\d-?[01]\d(-?[0-3]\d)?')
+where regexp_matches(key, '[0-9]') and not regexp_full_match(
+    key, '20\d\d-?[01]\d(-?[0-3]\d)?|[0-3]?\d-[01]?\d-20\d\d'
+)
 ;
 -- parts: what each payout has of an arrival that names several, or a key of several, and that is
--- their sum.
-with named as (
-    select
-        row, id, n.slot as one_slot, k.slot as many_slot, lower(n.key) as word,
-        if(min(id) over written < max(id) over written, word, '') as shared
-    from list_keys as k
-    join names as n on lower(n.key) = lower(k.key)
-    window written as (partition by row, lower(n.key))
+-- their sum. A word that many rows have is the key of none.
+with rare as (
+    select row, slot, lower(key) as word
+    from list_keys
+    qualify count(*) over (partition by lower(key)) <= 20
 ),
 
-members as (
-    select row, shared, id, min(one_slot) as one_slot, min(many_slot) as many_slot
-    from named
-    group by row, shared, id
+named as (
+    select distinct
+        row, id, min(rare.slot) over ids as many_slot, min(n.slot) over ids as one_slot,
+        if(min(id) over words < max(id) over words, word, '') as shared
+    from rare
+    join names as n on lower(n.key) = word
+    window words as (partition by row, word), ids as (partition by row)
 ),
 
 sums as (
-    select
-        row, list(id order by id) as ids, min(one_slot) as one_slot, min(many_slot) as many_slot
-    from members
+    select row, many_slot, one_slot, list(id order by id) as ids
+    from named
     join one using (id)
     join list as l using (row)
     where l.status = 'paid' and l.coin = one.coin
-    group by row, shared, l.amount
+    group by row, many_slot, one_slot, shared, l.amount
     having count(*) > 1 and sum(one.amount) = l.amount
 ),
 
-sure as (
-    select row, unnest(min(ids)) as id, min(one_slot) as one_slot, min(many_slot) as many_slot
+shares as (
+    select row, many_slot, one_slot, unnest(min(ids)) as one_id
     from sums
-    group by row
+    group by row, many_slot, one_slot
     having min(ids) = max(ids)
 )
 
-select row, s.id as one_id, concat_ws(' of ', s.id, l.id) as id, one.amount, one_slot, many_slot
-from sure as s
-join one on one.id = s.id
+select s.*, concat_ws(' of ', one_id, l.id) as id, one.amount
+from shares as s
+join one on one.id = one_id
 join list as l using (row)
 ;
 -- one_keys: the same, a word of a comment where no other has it, and its parts of arrivals.
