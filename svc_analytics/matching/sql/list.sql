@@ -296,6 +296,12 @@ where
     $kind = 'payouts'
     and (status is null or status = 'paid' and (amount is null or day is null))
 union all
+select min(line), null, 'its entry has no day'
+from list
+where $kind = 'books' and name is not null
+group by name
+having count(day) = 0 and bool_or(coalesce(debit, amount, 0) <> coalesce(credit, 0))
+union all
 select
     min(line), null,
     case
