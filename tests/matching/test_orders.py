@@ -107,6 +107,7 @@ def test_one_payment_that_two_orders_name_is_shown_at_both_and_counted_once(stat
     receipt = payment["receipt_no"]
     candidates = {*both.rows["candidates"]}
     assert candidates == {f"{receipt} (or of A-0)", f"{receipt} (or of A-1)"}
+    assert f"it could be {receipt} (or of A-1)" in str(both)
 
 
 def test_a_list_without_a_key_in_any_row_is_matched_by_amounts(match):
