@@ -142,14 +142,11 @@ def _parquet(path: Path, digest: str) -> ListFile:
 
 def _of_batches(batches: Callable[[], Iterable[pa.RecordBatch]]) -> Callable[[], Iterator[Row]]:
     def rows() -> Iterator[Row]:
-        cells = (row for each in batches() for row in zip(*map(_cells, each.columns), strict=True))
+        columns = ([column.to_pylist() for column in each.columns] for each in batches())
+        cells = (row for each in columns for row in zip(*each, strict=True))
         return ((line, row, None) for line, row in enumerate(cells, 1))
 
     return rows
-
-
-def _cells(column: pa.Array) -> list[Any]:
-    return list(column.to_pylist())
 
 
 def _below_headings(path: Path, digest: str, rows: Callable[[], Iterator[Row]]) -> ListFile:

@@ -252,11 +252,28 @@ from worded as w
 left join numbered using (row)
 ;
 -- unclear: what could be meant in two ways, or in none.
-select line, '' as cell, fault as why from list where fault is not null
-union all
-select line, head, 'is a row of totals: take it away'
-from list
-where lower(trim(head, ' :*')) in (select word from words where use = 'total')
+with refused as (
+    select
+        line,
+        case
+            when fault is not null then ['', fault]
+            when lower(trim(head, ' :*')) in (select word from words where use = 'total')
+                then [head, 'is a row of totals: take it away']
+            when len(coins) > 1 then [null, 'an amount in ' || array_to_string(coins, ' and ')]
+            when said is not null and status is null
+                then [said, 'is no status that is known: write it below [' || $kind || '.words] of match.toml']
+            when $kind <> 'books' and amount is not null and name is null and day is null
+                then [null, 'it has an amount, and nothing that says of what']
+            when $kind <> 'books' and amount is not null and coin is null
+                then [null, 'it has an amount, and no currency: say in match.toml which column has it, or coin']
+            when $kind = 'payouts' and status is null then [null, 'it has no status']
+            when $kind = 'payouts' and status = 'paid' and amount is null then [null, 'it has no amount']
+            when $kind = 'payouts' and status = 'paid' and day is null then [null, 'it has no day']
+        end as texts
+    from list
+)
+
+select line, texts[1] as cell, texts[2] as why from refused where texts is not null
 union all
 select line, cell, why from amounts where why is not null
 union all
@@ -265,36 +282,10 @@ from cells
 join days on (role, cell) in (('day', day), ('paid', paid))
 where why is not null
 union all
-select line, null, 'an amount in ' || array_to_string(coins, ' and ') from list where len(coins) > 1
-union all
-select line, said, 'is no status that is known: write it below [' || $kind || '.words] of match.toml'
-from list
-where said is not null and status is null
-union all
 select line, key, 'was a longer key that a spreadsheet cut short: format its column as text'
 from list_keys
 join list using (row)
 where regexp_full_match(key, '\d([.,]\d+)?[eE]\+?\d+|.*…')
-union all
-select line, null, 'it has an amount, and nothing that says of what'
-from list
-where $kind <> 'books' and amount is not null and name is null and day is null
-union all
-select line, null, 'it has an amount, and no currency: say in match.toml which column has it, or coin'
-from list
-where $kind <> 'books' and amount is not null and coin is null
-union all
-select
-    line, null,
-    case
-        when status is null then 'it has no status'
-        when amount is null then 'it has no amount'
-        else 'it has no day'
-    end
-from list
-where
-    $kind = 'payouts'
-    and (status is null or status = 'paid' and (amount is null or day is null))
 union all
 select min(line), null, 'its entry has no day'
 from list
