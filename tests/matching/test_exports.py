@@ -14,9 +14,9 @@ from tests.support.seeded_shops import MONTH, payment_of, record_of, write_lake
 SHOPS = {
     "WooCommerce, suite": "order_id,order_number,date,status,order_total,order_currency\n"
     "9,A-1,2026-10-05 10:00:00,processing,1250.5,USDT",
-    "WooCommerce, with a # and a currency sign": "Order Number,Order Status,Order Date,"
-    "Order Total Amount,Order Currency,Paid Date\n#A-1,wc-completed,10/25/2026,"
-    '"1,250.50",USDT,10/25/2026',
+    "WooCommerce, with a # and the total in each row": "Order Number,Order Status,Order Date,"
+    "Order Total Amount,Order Currency,Paid Date,Item\n#A-1,wc-completed,10/25/2026,"
+    '"1,250.50",USDT,10/25/2026,Tea\n#A-1,wc-completed,10/25/2026,"1,250.50",USDT,10/25/2026,Mug',
     "Shopify, two rows of an order": "Name,Financial Status,Paid at,Currency,Total,Created at,"
     "Lineitem name\n#A-1,paid,2026-10-05 10:00:00 +0000,USDT,1250.50,"
     "2026-10-05 10:00:00 +0000,Tea\n#A-1,,,,,2026-10-05 10:00:00 +0000,Mug",

@@ -285,7 +285,7 @@ union all
 select line, key, 'was a longer key that a spreadsheet cut short: format its column as text'
 from list_keys
 join list using (row)
-where regexp_full_match(key, '\d([.,]\d+)?[eE]\+?\d+|.*…')
+where regexp_full_match(key, '\d([.,]\d+)?[eE]\+\d+|.*…')
 union all
 select min(line), null, 'its entry has no day'
 from list

@@ -7,8 +7,9 @@ with dated as (
 select
     unit as id, any_value(name) as name,
     if(count(*) = 1, min(line)::varchar, string_agg(line::varchar, ', ' order by line)) as lines,
-    count(amount) as parts, any_value(coin) as coin,
-    coalesce(sum(amount), 0)::decimal(38, 18) as amount, sum(refunded) as refunded,
+    if($is_whole, count(distinct amount), count(amount)) as parts, any_value(coin) as coin,
+    coalesce(if($is_whole, sum(distinct amount), sum(amount)), 0)::decimal(38, 18) as amount,
+    if($is_whole, sum(distinct refunded), sum(refunded)) as refunded,
     null::decimal(38, 18) as usd, coalesce(min(paid_on), min(day)) as day,
     coalesce(min(paid_on), min(day), $first) between $first and $behind - 1 as in_month,
     any_value(status) as status,
