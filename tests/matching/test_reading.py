@@ -106,6 +106,7 @@ def test_an_amount_is_what_its_column_says(totals, amounts, csv, read):
         (["1", "2026-10-05", "paid", "usdt", "1e3"], "'1e3' was cut short"),
         (["1", "03/04/2026", "paid", "usdt", "1"], "can be two days"),
         (["1", "2026-13-05", "paid", "usdt", "1"], "is no day"),
+        (["1", "2026-10-05 25:10Z", "paid", "usdt", "1"], "is no day"),
         (["1", "2026-10-05 - 2026-11-07", "paid", "usdt", "1"], "is no day"),
         (
             ["1", "2026-10-05 23:30 EST", "paid", "usdt", "1"],

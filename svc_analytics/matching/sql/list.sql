@@ -130,7 +130,11 @@ dates as (
             written, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})$',
             ['first', 'mark', 'second', 'third']
         )),
-        try_cast(hours as int) % if(half = '', 24, 12) + if(lower(half) = 'p', 12, 0) as hour
+        case
+            when half = '' then try_cast(hours as int)
+            when try_cast(hours as int) <= 12
+                then try_cast(hours as int) % 12 + if(lower(half) = 'p', 12, 0)
+        end as hour
     from clocks
 ),
 
