@@ -74,7 +74,9 @@ class Headings:
             "slots": [*self.columns.get(KEY, ())],
             "has_status": bool(self.columns.get("status")),
             "other_status": self.said.get("other_status"),
+            "is_whole": bool(self.said.get("is_whole")),
             "is_utc": "utc" in day or bool(self.said.get("is_utc")),
+            "booked_by": self.said.get("booked_by"),
         }
 
 

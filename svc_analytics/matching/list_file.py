@@ -94,8 +94,9 @@ def read_list(source: Any) -> ListFile:
     """Return the list that a file, a frame of pandas or a table of Arrow holds."""
     if isinstance(source, PATH):
         return _of_file(Path(source))
-    if hasattr(source, "columns") and hasattr(source, "to_dict"):
-        source = pa.Table.from_pandas(source, preserve_index=False)
+    if hasattr(source, "iloc") and hasattr(source, "columns"):
+        columns = [_column(source.iloc[:, place]) for place in range(len(source.columns))]
+        source = pa.table(columns, names=[*map(str, source.columns)])
     if not isinstance(source, pa.Table):
         raise ConfigError(f"the list is {described(source)}: give a path, a frame or a table")
     digest = sha256()
@@ -103,6 +104,14 @@ def read_list(source: Any) -> ListFile:
         digest.update(part.encode())
     batches = partial(source.to_batches, max_chunksize=_BATCH)
     return ListFile("the frame", digest.hexdigest(), (*source.column_names,), _of_batches(batches))
+
+
+def _column(series: Any) -> Any:
+    """Return a column of pandas; one of numbers and texts becomes one of texts."""
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([_text(cell) for cell in series], pa.string())
 
 
 def _of_file(path: Path) -> ListFile:
@@ -133,14 +142,11 @@ def _parquet(path: Path, digest: str) -> ListFile:
 
 def _of_batches(batches: Callable[[], Iterable[pa.RecordBatch]]) -> Callable[[], Iterator[Row]]:
     def rows() -> Iterator[Row]:
-        cells = (row for each in batches() for row in zip(*map(_cells, each.columns), strict=True))
+        columns = ([column.to_pylist() for column in each.columns] for each in batches())
+        cells = (row for each in columns for row in zip(*each, strict=True))
         return ((line, row, None) for line, row in enumerate(cells, 1))
 
     return rows
-
-
-def _cells(column: pa.Array) -> list[Any]:
-    return list(column.to_pylist())
 
 
 def _below_headings(path: Path, digest: str, rows: Callable[[], Iterator[Row]]) -> ListFile:

@@ -135,7 +135,8 @@ class Matcher:
         for name, table in (sources | dict(self.tables)).items():
             self.warehouse.keep(name, "from source", {}, "", {"source": table})
         values = self.asked.values() | self.headings.values()
-        checks = {"span": self._refuse_unclear, "pairs": self._require_in_common}
+        last = "pairs" if self.asked.kind == PAYOUTS else "matches"  # it may be known by amounts
+        checks = {"span": self._refuse_unclear, last: self._require_in_common}
         tables, queries = [*sources, *self.tables], list(steps.values())
         for place, (name, query) in enumerate(steps.items(), 1):
             used = {key: value for key, value in values.items() if f"${key}" in query}

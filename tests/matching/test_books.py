@@ -76,6 +76,12 @@ def report(name: str, day: str, lines: Lines) -> list[str]:
     return [*map(",".join, cells), f",,,{total},{total}", ""]
 
 
+def dated_once(name: str, day: str, lines: Lines) -> list[str]:
+    """Each line has the entry's number, and the first alone its day."""
+    first, *others = qbo(name, day, lines)
+    return [first, *(row.replace(f",{day},", ",,") for row in others)]
+
+
 def hledger(name: str, day: str, lines: Lines) -> list[str]:
     """With the posting that need not balance, by which a file that is read twice is refused."""
     postings = [(account, f"{'-' * (n < 0)}{text(n)} USD") for account, n in lines]
@@ -86,6 +92,7 @@ def hledger(name: str, day: str, lines: Lines) -> list[str]:
 
 HEADS = {
     qbo: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
+    dated_once: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
     xero: "*Narration,*Date,*AccountCode,*Amount",
     report: 'Acme Inc.\n"October 1-31, 2026"\n\nNum,Date,Account,Debit,Credit',
     hledger: "txnidx,date,code,description,account,amount,total",
@@ -137,6 +144,21 @@ def test_each_way_in_which_an_entry_differs_has_a_line(write, lake):
     assert both.by["entry_doubled"]["theirs"] == {"usd": 2 * debit(five[2])}
     assert both.by["other_period"]["theirs"] == {}
     assert both.by["entry_foreign"]["theirs"] == {"usd": Decimal(50)}
+
+
+def test_an_entry_in_two_currencies_is_edited_and_one_without_a_day_is_refused(lake):
+    """A line of 50 in another coin is no part of the sum in USD; without a day it has no month."""
+    (name, (day, lines)), *others = entries_of(lake).items()
+    rows = [row for other, entry in others for row in qbo(other, *entry)]
+    path = lake.path.parent / "ledger.csv"
+    euros = f"{name},{day},1000,50.00,,EUR"
+    path.write_text("\n".join([HEADS[qbo], *rows, *qbo(name, day, lines), euros]))
+    both = svc.match(lake, "books", path, month="2026-10", preset="qbo")
+    assert counts(both) == {"agreed": len(others), "entry_edited": 1}
+    assert both.by["entry_edited"]["theirs"] == {"eur": Decimal(50), "usd": debit(lines)}
+    path.write_text("\n".join([HEADS[qbo], *rows, *qbo(name, "", lines)]))
+    with pytest.raises(ConfigError, match=rf"line {len(rows) + 2}: its entry has no day"):
+        svc.match(lake, "books", path, month="2026-10", preset="qbo")
 
 
 def debit(lines: Lines) -> Decimal:

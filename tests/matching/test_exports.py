@@ -14,9 +14,9 @@ from tests.support.seeded_shops import MONTH, payment_of, record_of, write_lake
 SHOPS = {
     "WooCommerce, suite": "order_id,order_number,date,status,order_total,order_currency\n"
     "9,A-1,2026-10-05 10:00:00,processing,1250.5,USDT",
-    "WooCommerce, with a # and a currency sign": "Order Number,Order Status,Order Date,"
-    "Order Total Amount,Order Currency,Paid Date\n#A-1,wc-completed,10/25/2026,"
-    '"1,250.50",USDT,10/25/2026',
+    "WooCommerce, with a # and the total in each row": "Order Number,Order Status,Order Date,"
+    "Order Total Amount,Order Currency,Paid Date,Item\n#A-1,wc-completed,10/25/2026,"
+    '"1,250.50",USDT,10/25/2026,Tea\n#A-1,wc-completed,10/25/2026,"1,250.50",USDT,10/25/2026,Mug',
     "Shopify, two rows of an order": "Name,Financial Status,Paid at,Currency,Total,Created at,"
     "Lineitem name\n#A-1,paid,2026-10-05 10:00:00 +0000,USDT,1250.50,"
     "2026-10-05 10:00:00 +0000,Tea\n#A-1,,,,,2026-10-05 10:00:00 +0000,Mug",
@@ -26,7 +26,8 @@ SHOPS = {
     "a-1;05.10.2026;paid;USDT;1.250,50",
 }
 EXCHANGES = {
-    "Kraken": '"txid","refid","time","type","asset","amount","fee"\n'
+    "Kraken, a deposit in two rows": '"txid","refid","time","type","asset","amount","fee"\n'
+    '"","F1","2026-10-05 09:00:00","deposit","XXBT","2.5000000000","0"\n'
     '"L1","F1","2026-10-05 10:00:00","deposit","XXBT","2.5000000000","0"\n'
     '"L2","F2","2026-10-05 10:00:00","margin trade","XXBT","-2.5000000000","0"',
     "Binance": "Time,Coin,Network,Amount,Address,TXID,Status\n"
@@ -34,6 +35,8 @@ EXCHANGES = {
     "Coinbase": "Transactions\nUser,Ana,77\nID,Timestamp,Transaction Type,Asset,"
     "Quantity Transacted,Notes\n5f1,2026-10-05 10:00:00 UTC,Receive,BTC,2.5,\n"
     "5f2,2026-10-05 10:00:00 UTC,Sell,BTC,-2.5,",
+    "Bitstamp": "ID,Account,Type,Subtype,Datetime,Amount,Amount currency,Fee\n"
+    "7,Main,Deposit,,2026-10-05T10:00:00Z,2.5,BTC,0\n8,Main,Market,Sell,2026-10-05T10:00:00Z,1,BTC,1",
     "a bank": "Date,Description,Amount,Currency\n25/10/2026,REF out/77,2.50,BTC\n"
     "26/10/2026,RENT,-2.50,BTC",
 }
@@ -76,6 +79,11 @@ def test_capitals_make_no_difference_where_one_key_is_meant(tmp_path):
     one = [paid | {"reference_id": "inv-a"}, paid | {"id": "2", "reference_id": "b"}]
     text = f"{head}\nINV-A,{row}\nb,{row}"
     assert matched(tmp_path / "one", "orders", text, one) == {"agreed": 2}
+    more = paid | {"id": "3", "amount": Decimal(7), "reference_id": "c"}
+    text = f"{head},Session ID\nINV-A,{row},{more['session_id']}\nb,{row},"
+    both = matched(tmp_path / "more", "orders", text, [one[0], one[1] | {"session_id": "s"}, more])
+    assert both == {"agreed": 1, "over": 1}
+    text = f"{head}\nINV-A,{row}\nb,{row}"
     two = [*one, paid | {"id": "3", "reference_id": "Inv-a"}]
     both = matched(tmp_path / "two", "orders", text, two)
     assert both == {"agreed": 1, "no_payment": 1, "no_order": 2}

@@ -77,6 +77,46 @@ def test_an_order_in_usd_is_compared_with_what_the_payment_was_worth(match):
     assert both.total("ours") == {"usd": Decimal(72)}
 
 
+@pytest.mark.parametrize(
+    ("returned", "said", "is_open"),
+    [("0.001", "65", False), ("0.001", "60", True), ("0.0004", "26", False), ("0.0004", "0", True)],
+)
+def test_a_refund_of_an_order_in_usd_is_said_in_usd(returned, said, is_open, match):
+    """Whole where it is the total, in part where it is less: the coin was returned at its rate."""
+    payment = paid("A-1", "btc", "0.001", usd_value=Decimal(65))
+    both = match(
+        [payment],
+        [f"A-1,2026-10-05,paid,USD,65.00,{said}"],
+        [back(payment, returned)],
+        head=f"{HEAD},Refunded Amount",
+    )
+    assert bool(both.open_count) == is_open
+
+
+@pytest.mark.parametrize("status", ["paid", "cancelled", "pending"])
+def test_one_payment_that_two_orders_name_is_shown_at_both_and_counted_once(status, match):
+    """Nothing says which of them it paid; each row names the other."""
+    payment = paid("x", "usdt", "10")
+    rows = [
+        f"A-{name},2026-10-05,{each},USDT,10,{payment['session_id']}"
+        for name, each in enumerate(("paid", status))
+    ]
+    both = match([payment], rows, head=f"{HEAD},Session ID")
+    assert counts(both) == {"ambiguous": 2} and both.total("ours") == {"usdt": Decimal(10)}
+    assert both.total("theirs") == {"usdt": Decimal(10 if status == "pending" else 20)}
+    receipt = payment["receipt_no"]
+    candidates = {*both.rows["candidates"]}
+    assert candidates == {f"{receipt} (or of A-0)", f"{receipt} (or of A-1)"}
+    assert f"it could be {receipt} (or of A-1)" in str(both)
+
+
+def test_a_list_without_a_key_in_any_row_is_matched_by_amounts(match):
+    """It is not of another shop: it names none of its orders."""
+    rows = [",2026-10-06,paid,USDT,20", ",2026-10-06,paid,USDT,7"]
+    both = match([paid(None, "usdt", "20")], rows)
+    assert counts(both) == {"agreed": 1, "no_payment": 1}
+
+
 def test_an_order_is_known_by_any_key_that_a_payment_has(match):
     """Its reference, its receipt, or the number of the order in its metadata; a # is no part."""
     payments = [paid("A-1", "usdt", "1"), paid("x", "usdt", "2"), paid("y", "usdt", "3")]

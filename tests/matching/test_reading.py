@@ -68,6 +68,10 @@ def test_a_workbook_a_parquet_file_and_frames_are_read(tmp_path, read):
     assert read(tmp_path / "a.xlsx") == READ
     for source in (tmp_path / "a.parquet", frame, pa.Table.from_pandas(frame)):
         assert read(source) == [READ[0] | {"line": 1}]
+    mixed = pd.DataFrame(
+        [[*ROW, "a", "b"], [7, *ROW[1:], "a", "b"]], columns=[*HEAD, "Note", "Note"]
+    )
+    assert [row["amount"] for row in read(mixed)] == [Decimal("12.5")] * 2
 
 
 def total_of(csv, read, *totals: str) -> list[Decimal]:
@@ -102,6 +106,12 @@ def test_an_amount_is_what_its_column_says(totals, amounts, csv, read):
         (["1", "2026-10-05", "paid", "usdt", "1e3"], "'1e3' was cut short"),
         (["1", "03/04/2026", "paid", "usdt", "1"], "can be two days"),
         (["1", "2026-13-05", "paid", "usdt", "1"], "is no day"),
+        (["1", "2026-10-05 25:10Z", "paid", "usdt", "1"], "is no day"),
+        (["1", "2026-10-05 - 2026-11-07", "paid", "usdt", "1"], "is no day"),
+        (
+            ["1", "2026-10-05 23:30 EST", "paid", "usdt", "1"],
+            r"its zone is no offset such as \+02:00",
+        ),
         (["1", "2026-10-05", "sideways", "usdt", "1"], "'sideways' is no status that is known"),
         (["Total", "", "", "", "12.50"], "is a row of totals"),
         (["1", "2026-10-05", "paid", "usdt", "1", "2"], "6 cells, and 5 headings"),
@@ -123,11 +133,22 @@ def test_what_can_be_read_in_two_ways_is_refused_by_its_line(row, why, csv, read
         (["09/30/2026 23:30 -0400"], date(2026, 10, 1)),
         (["Oct 3, 2026", "5 Oct 2026 10:00"], date(2026, 10, 3)),
         (["1405/07/11"], date(2026, 10, 3)),
+        (["2026-10-02 23:30:00-04", "2026-10-05 01:00:00.5+03"], date(2026, 10, 3)),
+        (["10/02/2026 11:30 PM -0400", "10/25/2026 9:30 AM -0400"], date(2026, 10, 3)),
+        (["10/03/2026 12:30 AM +0100", "10/25/2026 12:30 PM UTC"], date(2026, 10, 2)),
+        (["Oct. 03, 2026, 02:37 PM"], date(2026, 10, 3)),
     ],
 )
 def test_a_day_is_what_its_column_says(days, first, csv, read):
     rows = ([ROW[0], day, *ROW[2:]] for day in days)
     assert read(csv(HEAD, *rows))[0]["day"] == first
+
+
+@pytest.mark.parametrize("totals", [("12.50", "0,125"), ("0,125", "12.50")])
+def test_a_column_with_two_signs_before_decimals_is_refused(totals, csv, read):
+    """0,125 is no 125, whichever stands first."""
+    with pytest.raises(ConfigError, match=r"line 2: .* can be read in two ways"):
+        total_of(csv, read, *totals)
 
 
 def test_a_number_with_more_digits_than_a_spreadsheet_holds_is_refused(read):

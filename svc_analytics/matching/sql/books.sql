@@ -1,12 +1,17 @@
 -- postings: the lines of the entries of both sides; a line of theirs without its cells is of the
--- entry above. A posting of hledger that need not balance, its account in brackets, is no part.
+-- entry above, and one without its day of the day above that has its name. A posting of hledger that
+-- need not balance, its account in brackets, is no part.
 with filled as (
     select
-        *,
+        * exclude (day),
+        if(name is null, day, coalesce(
+            day, last_value(day ignore nulls) over named, min(day) over (partition by name)
+        )) as day,
         last_value(if(name is null and day is null, null, row) ignore nulls) over (order by row)
             as head_row
     from list
     where account is null or account not like '(%)'
+    window named as (partition by name order by row)
 ),
 
 named as (
@@ -17,7 +22,8 @@ named as (
 
 select
     'many' as side, row, line, day_on as day, entry_name as name,
-    concat_ws(' ', 'entry', entry_name, 'of', day_on) as id, coalesce(coin, $currency) as coin,
+    concat_ws(' ', 'entry', entry_name, 'of', day_on, nullif(coin, $currency)) as id,
+    coalesce(coin, $currency) as coin,
     coalesce(o.account, n.account) as account,
     if(
         debit is null and credit is null,
@@ -85,9 +91,10 @@ select
         when candidates is not null then 'ambiguous'
         when seen = 0 then 'entry_missing'
         when inside = 0 then 'other_period'
+        when strange > 0 then 'entry_edited'
         when seen > 1 or m.nets = list_transform(o.nets, lambda each: 2 * each)
             then 'entry_doubled'
-        when m.coin <> o.coin or m.day <> o.day then 'entry_edited'
+        when m.day <> o.day then 'entry_edited'
         when m.accounts = o.accounts and m.nets = o.nets and over = 0 then 'agreed'
         when m.parts = o.parts then 'other_account'
         when m.accounts = o.accounts and abs(over) <= $within and list_bool_and(list_transform(

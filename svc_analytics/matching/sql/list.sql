@@ -56,14 +56,17 @@ select
 from units
 ;
 -- amounts: the exact amount of each such cell, by the sign that its column has before decimals.
-with points as (
+with marks as (
+    select role, point, nullif(point, '?') as mark from numbers
+),
+
+points as (
     select
         role,
         coalesce(
-            $decimal, arg_min(point, row) filter (point <> '?'),
-            if(bool_or(point = '?'), null, '.')
+            $decimal, if(min(mark) = max(mark), min(mark), null), if(count(point) = 0, '.', null)
         ) as decimal_point
-    from numbers
+    from marks
     group by role
 ),
 
@@ -80,7 +83,7 @@ select
     row, line, role, units[1] as unit,
     if(
         signs in ('', '+', '-', '()') and is_clear and length(places) <= 18
-        and regexp_full_match(written, '(\d+|\d{1,3}([,'']\d{3})+)?(\.\d+)?'),
+        and regexp_full_match(written, '(\d+|[1-9]\d{0,2}([,'']\d{3})+)?(\.\d+)?'),
         try_cast(
             if(signs in ('-', '()'), '-', '') || replace(replace(written, ',', ''), '''', '')
             as decimal(38, 18)
@@ -107,18 +110,32 @@ with filled as (
     select distinct unnest(['day', 'paid']) as role, unnest([day, paid]) as cell from cells
 ),
 
-written as (
+clocks as (
     select
         *,
         unnest(regexp_extract(
-            cell, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})(?:[T ,].*)?$',
-            ['first', 'mark', 'second', 'third']
-        )),
-        unnest(regexp_extract(
-            cell, '(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|[+-]\d\d:?\d\d)?$', ['clock', 'shift']
+            cell,
+            '^(.*?)(?:[T ,]+(\d{1,2})(:\d\d(?::\d\d(?:\.\d+)?)?)'
+            || '(?: ?([AaPp])[Mm])? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$',
+            ['written', 'hours', 'minutes', 'half', 'shift']
         ))
     from filled
     where cell is not null
+),
+
+dates as (
+    select
+        *,
+        unnest(regexp_extract(
+            written, '^(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})$',
+            ['first', 'mark', 'second', 'third']
+        )),
+        case
+            when half = '' then try_cast(hours as int)
+            when try_cast(hours as int) <= 12
+                then try_cast(hours as int) % 12 + if(lower(half) = 'p', 12, 0)
+        end as hour
+    from clocks
 ),
 
 evidence as (
@@ -126,7 +143,7 @@ evidence as (
         role,
         bool_or(mark = '.' or try_cast(first as int) > 12) as is_day_first,
         bool_or(mark <> '.' and try_cast(second as int) > 12) as is_month_first
-    from written
+    from dates
     where length(third) = 4
     group by role
 ),
@@ -144,7 +161,7 @@ ordered as (
             when 'DMY' then [third, second, first] end as texts,
         list_transform(texts, lambda text: try_cast(text as int)) as numbers,
         numbers[1] + if(numbers[1] < 100, 2000, 0) as year
-    from written
+    from dates
     left join evidence using (role)
 )
 
@@ -156,14 +173,14 @@ select
         when o.year is not null
             then try_cast(printf('%04d-%02d-%02d', o.year, numbers[2], numbers[3]) as date)
         else try_strptime(
-            regexp_replace(cell, '[ ,]+\d{1,2}:\d\d.*$', ''),
-            ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y']
+            written, ['%d %b %Y', '%b %d, %Y', '%d %B %Y', '%B %d, %Y', '%d-%b-%Y', '%b. %d, %Y']
         )::date
     end as written_on,
     if(
-        shift <> '' or clock <> '' and $is_utc,
+        shift <> '' or hours <> '' and $is_utc,
         (try_cast(concat(
-            written_on, ' ', clock, if(shift in ('', 'Z', 'UTC'), '+00', shift)
+            written_on, ' ', lpad(hour::varchar, 2, '0'), minutes,
+            if(shift in ('', 'Z', 'UTC', 'GMT'), '+00', shift)
         ) as timestamptz) at time zone $zone)::date,
         written_on
     ) as day_on,
@@ -174,6 +191,7 @@ select
         when day_order is null and mark <> ''
             then 'can be two days: write day_order = "DMY" or "MDY" in match.toml'
         when regexp_full_match(cell, '[\d.]+') then 'is no day: format the column as dates'
+        when regexp_matches(cell, ':\d\d.* [A-Z]') then 'is no day, or its zone is no offset such as +02:00'
         else 'is no day'
     end as why
 from ordered as o
@@ -205,9 +223,12 @@ worded as (
             [coalesce(o.meaning, lower(currency)), coalesce(u.meaning, n.unit), lower($coin)],
             lambda each: each is not null
         ))) as coins,
-        if(
-            c.status is null, if($has_status, null, 'paid'), coalesce(s.meaning, $other_status)
-        ) as paid_or_not,
+        case
+            when list_contains($slots, $booked_by)
+                and keys[list_position($slots, $booked_by)] is null then 'unpaid'
+            when c.status is null then if($has_status, null, 'paid')
+            else coalesce(s.meaning, $other_status)
+        end as paid_or_not,
         if(cancelled is null or paid_or_not = 'refunded', paid_or_not, 'cancelled') as status
     from cells as c
     left join named using (row)
@@ -235,11 +256,28 @@ from worded as w
 left join numbered using (row)
 ;
 -- unclear: what could be meant in two ways, or in none.
-select line, '' as cell, fault as why from list where fault is not null
-union all
-select line, head, 'is a row of totals: take it away'
-from list
-where lower(trim(head, ' :*')) in (select word from words where use = 'total')
+with refused as (
+    select
+        line,
+        case
+            when fault is not null then ['', fault]
+            when lower(trim(head, ' :*')) in (select word from words where use = 'total')
+                then [head, 'is a row of totals: take it away']
+            when len(coins) > 1 then [null, 'an amount in ' || array_to_string(coins, ' and ')]
+            when said is not null and status is null
+                then [said, 'is no status that is known: write it below [' || $kind || '.words] of match.toml']
+            when $kind <> 'books' and amount is not null and name is null and day is null
+                then [null, 'it has an amount, and nothing that says of what']
+            when $kind <> 'books' and amount is not null and coin is null
+                then [null, 'it has an amount, and no currency: say in match.toml which column has it, or coin']
+            when $kind = 'payouts' and status is null then [null, 'it has no status']
+            when $kind = 'payouts' and status = 'paid' and amount is null then [null, 'it has no amount']
+            when $kind = 'payouts' and status = 'paid' and day is null then [null, 'it has no day']
+        end as texts
+    from list
+)
+
+select line, texts[1] as cell, texts[2] as why from refused where texts is not null
 union all
 select line, cell, why from amounts where why is not null
 union all
@@ -248,28 +286,16 @@ from cells
 join days on (role, cell) in (('day', day), ('paid', paid))
 where why is not null
 union all
-select line, null, 'an amount in ' || array_to_string(coins, ' and ') from list where len(coins) > 1
-union all
-select line, said, 'is no status that is known: write it below [' || $kind || '.words] of match.toml'
-from list
-where said is not null and status is null
-union all
 select line, key, 'was a longer key that a spreadsheet cut short: format its column as text'
 from list_keys
 join list using (row)
-where regexp_full_match(key, '\d([.,]\d+)?[eE]\+?\d+|.*…')
+where regexp_full_match(key, '\d([.,]\d+)?[eE]\+\d+|.*…')
 union all
-select line, null, 'it has an amount, and nothing that says of what'
+select min(line), null, 'its entry has no day'
 from list
-where $kind <> 'books' and amount is not null and name is null and day is null
-union all
-select line, null, 'it has an amount, and no currency: say in match.toml which column has it, or coin'
-from list
-where $kind <> 'books' and amount is not null and coin is null
-union all
-select line, null, if(status is null, 'it has no status', 'it has no amount')
-from list
-where $kind = 'payouts' and (amount is null and status = 'paid' or status is null)
+where $kind = 'books' and name is not null
+group by name
+having count(day) = 0 and bool_or(coalesce(debit, amount, 0) <> coalesce(credit, 0))
 union all
 select
     min(line), null,

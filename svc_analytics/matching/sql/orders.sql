@@ -7,8 +7,9 @@ with dated as (
 select
     unit as id, any_value(name) as name,
     if(count(*) = 1, min(line)::varchar, string_agg(line::varchar, ', ' order by line)) as lines,
-    count(amount) as parts, any_value(coin) as coin,
-    coalesce(sum(amount), 0)::decimal(38, 18) as amount, sum(refunded) as refunded,
+    if($is_whole, count(distinct amount), count(amount)) as parts, any_value(coin) as coin,
+    coalesce(if($is_whole, sum(distinct amount), sum(amount)), 0)::decimal(38, 18) as amount,
+    if($is_whole, sum(distinct refunded), sum(refunded)) as refunded,
     null::decimal(38, 18) as usd, coalesce(min(paid_on), min(day)) as day,
     coalesce(min(paid_on), min(day), $first) between $first and $behind - 1 as in_month,
     any_value(status) as status,
@@ -73,7 +74,7 @@ select id
 from one
 where in_month and (
     is_paid and amount > 0
-    or status <> 'unpaid' and id in (select one_id from placed)
+    or status <> 'unpaid' and id in (select one_id from pairs)
 )
 ;
 -- verdicts: how each order agrees or differs.
@@ -108,9 +109,14 @@ select
     id, code,
     code not in ('agreed', 'within') and not (
         code in ('refunded', 'refunded_in_part')
+        and returned > 0
         and coalesce(
-            refunded = returned,
-            returned > 0 and status in (code, 'cancelled', 'expired')
+            case
+                when coin <> 'usd' then refunded = returned
+                when code = 'refunded' then refunded = amount
+                else refunded > 0 and refunded < amount
+            end,
+            status in (code, 'cancelled', 'expired')
         )
     ) as is_open,
     in_month and code <> 'no_order' and status <> 'unpaid' as is_counted

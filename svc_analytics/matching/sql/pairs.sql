@@ -1,26 +1,16 @@
--- exact: what has a key of the other side, however often.
-select
-    o.id as one_id, m.id as many_id, o.slot as one_slot, m.slot as many_slot,
-    o.rank + m.rank as rank
-from one_keys as o
-join many_keys as m using (key)
-;
--- matches: the same, and keys that differ in capitals alone, where each side has only one of them.
+-- matches: what has a key of the other side, in other capitals where each side has only one such.
 with turned as (
     select
         o.id as one_id, m.id as many_id, o.slot as one_slot, m.slot as many_slot,
-        o.rank + m.rank as rank,
+        o.rank + m.rank as rank, o.key = m.key as is_same,
         min(o.key) over written = max(o.key) over written
             and min(m.key) over written = max(m.key) over written as is_only_one
     from one_keys as o
     join many_keys as m on lower(o.key) = lower(m.key)
-    where o.id not in (select one_id from exact) and m.id not in (select many_id from exact)
     window written as (partition by lower(o.key))
 )
 
-from exact
-union all
-select * exclude (is_only_one) from turned where is_only_one
+select one_id, many_id, one_slot, many_slot, rank from turned where is_same or is_only_one
 ;
 -- keyed: what has a key of a kind that is in use: it is known by it, or not at all.
 select id from one_keys where slot in (select one_slot from matches)
@@ -82,15 +72,31 @@ from loose
 -- placed: each of the many with the one it is shown at: of several that it may be of, the first.
 select many_id as id, min(one_id) as one_id, min(by_what) as by_what from pairs group by many_id
 ;
--- doubtful: what could be two things, with what it could be.
+-- doubtful: what could be two things, with what it could be, and of what else that could be.
 with named as (
-    select id as many_id, coalesce(name, 'line ' || lines) as name from many
+    select
+        p.one_id, p.many_id, coalesce(o.name, 'line ' || o.lines) as one_name,
+        coalesce(m.name, 'line ' || m.lines) as many_name
+    from pairs as p
+    join one as o on o.id = p.one_id
+    join many as m on m.id = p.many_id
+    where p.one_id in (select one_id from pairs where is_ambiguous)
+),
+
+claims as (
+    select many_id, list(one_name order by one_name)[:4] as names from named group by many_id
+),
+
+candidates as (
+    select
+        one_id, array_to_string(list_filter(names, lambda name: name <> one_name), ', ') as others,
+        many_name || if(others = '', '', ' (or of ' || others || ')') as said
+    from named
+    join claims using (many_id)
 )
 
-select one_id as id, string_agg(distinct name, ', ' order by name) as candidates
-from pairs
-join named using (many_id)
-where one_id in (select one_id from pairs where is_ambiguous)
+select one_id as id, string_agg(distinct said, ', ' order by said) as candidates
+from candidates
 group by one_id
 ;
 -- facts: how many of the many each one has, and what they come to, in its coin.

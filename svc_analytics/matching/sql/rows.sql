@@ -59,7 +59,7 @@ select
     if($theirs = 'one', coalesce(s.ids, m.id), o.id) as record_ids,
     b.* exclude (unit, place),
     coalesce(o.lines, s.lines, m.lines) as lines,
-    if(u.code = 'ambiguous', d.candidates, null) as candidates,
+    if(u.code = 'ambiguous', coalesce(d.candidates, s.names, m.name), null) as candidates,
     p.by_what, u.is_open, u.unit, coalesce(b.place, 1) as place
 from units as u
 left join both_sides as b using (unit)
