@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
@@ -78,6 +79,7 @@ _MEANINGS = (
 MEANING = {code.partition(".")[2]: Message(code) for code in _MEANINGS}  # by code, in their order
 OPEN_HEADS = ["what it is", "theirs", "their amount", "ours", "our amount"]
 _HEADS = ["what it is", "count", "coin", "theirs", "ours", "difference", "ours, USD"]
+_MOST_LETTERS = 60  # of what an ambiguous row could be
 _UNPRICED = "one of them has no USD value"
 
 
@@ -444,8 +446,9 @@ def summary_table(sums: Iterable[Mapping[str, Any]]) -> DisplayTable:
 
 
 def open_cells(row: Mapping[str, Any]) -> Iterator[Cell]:
-    """Yield the cells of an open row: what it is, and each side with its amount."""
-    yield Cell(MEANING[row["code"]])
+    """Yield the cells of an open row: what it is or could be, and each side with its amount."""
+    names = shorten(row["candidates"] or "", _MOST_LETTERS, placeholder=" …")
+    yield Cell(Message("it could be {names}", names=names) if names else MEANING[row["code"]])
     for side in SIDES:
         amount, coin = row[f"{side}_amount"], row[f"{side}_currency"]
         yield Cell(row[f"{side}_key"] or "")
