@@ -184,6 +184,9 @@ def test_a_deposit_of_a_batch_is_shared_out_where_it_is_its_sum(match):
     assert counts(match(sent, f"{head}2026-10-02,batch-77,BTC,3\n2026-10-04,batch-77,BTC,3")) == {
         "arrived_twice": 2
     }
+    sent_by_number = [("out-000001", "1", None), ("out-000002", "2", None)]
+    named = match(sent_by_number, f"{head}2026-10-02,out-000001; OUT-000002,BTC,3")
+    assert counts(named) == {"agreed": 2}
     some = match(sent, f"{head}2026-10-02,batch-77,BTC,2.9\n2026-10-02,a,BTC,1")
     assert counts(some) == {"agreed": 1, "not_arrived": 1, "not_sent": 1}
 

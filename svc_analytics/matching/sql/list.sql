@@ -5,12 +5,20 @@ with named as (
     from cells
 ),
 
+-- A cell of a key may name several, too.
+worded as (
+    select row, list_concat(
+        texts, list_filter(keys, lambda cell: regexp_matches(cell, '[\s,;]'))
+    ) as several
+    from cells
+),
+
 told as (
-    select row, unnest(list_distinct(flatten(list_transform(texts, lambda text: list_concat(
+    select row, unnest(list_distinct(flatten(list_transform(several, lambda text: list_concat(
         regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_-]{5,}'),
         regexp_extract_all(text, '[A-Za-z0-9][A-Za-z0-9_/-]{5,}')
     ))))) as word
-    from cells
+    from worded
 )
 
 select row, slot, place, ltrim(cell, '# ''') as key from named where ltrim(cell, '# ''') <> ''
