@@ -150,10 +150,13 @@ class Books:
         ]
 
     @cached_property
-    def accepted(self) -> set[tuple[str, str]]:
-        """The findings that a person has accepted, by check and record."""
+    def accepted(self) -> dict[tuple[str, str], str]:
+        """The findings that a person has accepted, by check and record: by whom, and why."""
         rows = _csv(self.path / "acknowledgements.csv")
-        return {(row["check"], row["record_id"]) for row in rows}
+        return {
+            (row["check"], row["record_id"]): f"{row['by']}, {row['at'][:10]}: {row['reason']}"
+            for row in rows
+        }
 
     @cached_property
     def assertions(self) -> list[Row]:

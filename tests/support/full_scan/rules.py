@@ -397,6 +397,7 @@ BLOCKING = {
 }  # fmt: skip
 COLUMNS = ("check_name", "severity", "record_id", "month", "currency", "detail")
 _OF_SPANS = ("record_could_be_held", "listed_records_remain")  # they may lie between two instants
+_LEFT_OUT = ("record_could_be_held", "status_is_known", "kind_is_known")  # what is accepted
 _UNPLACED = "balance_is_of_a_coin_that_moved"
 
 _END = to_micros(datetime.max.replace(tzinfo=UTC))
@@ -436,6 +437,8 @@ def checks(view: View) -> list[Row]:
 def _row(
     view: View, name: str, record_id: str | None, at: int | None, coin: str | None, detail: str
 ) -> Row:
+    if record_id and (said := view.books.accepted.get((name, record_id))):
+        detail += f"{'; it is not counted' if name in _LEFT_OUT else ''} (accepted: {said})"
     return {
         "check_name": name,
         "severity": "blocking" if name in BLOCKING else "advisory",
