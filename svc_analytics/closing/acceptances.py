@@ -37,6 +37,7 @@ _LEFT_OUT = (
     "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
 )
 _IS_LEFT_OUT = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
+_NOTHING = "No figure changes by it: the finding stays listed, as accepted."
 _NO_FIGURE = (
     "No figure changes by it: the finding stays listed, as accepted, and no longer keeps a month "
     "from being final."
@@ -79,14 +80,18 @@ class Finding:
     @property
     def effect(self) -> Message:
         """What accepting it does to the money: its record is left out, or nothing changes."""
-        return self._of_record(_LEFT_OUT) if self.check in LEFT_OUT else Message(_NO_FIGURE)
+        if self.check in LEFT_OUT:
+            return self._of_record(_LEFT_OUT)
+        return Message(_NO_FIGURE if self.is_blocking else _NOTHING)
 
     @property
     def outcome(self) -> Message:
         """What became of it when a person accepted it."""
         if self.check in LEFT_OUT:
             return self._of_record(_IS_LEFT_OUT)
-        return Message("Accepted. It no longer keeps a month from being final.")
+        if self.is_blocking:
+            return Message("Accepted. It no longer keeps a month from being final.")
+        return Message("Accepted. It kept nothing from being final.")
 
     def _of_record(self, sentence: str) -> Message:
         """Say it of its record: which, how much, in what coin."""

@@ -222,6 +222,21 @@ def test_a_month_that_an_older_one_blocks_offers_to_close_that_one(tmp_path):
     assert "blocked</span>" in panel.closing.head.value
     assert "in usdt, June 2026 version 1 closes with 16,128.87885001932" in panel.closing.head.value
     assert "svc-analytics" not in "".join(map(str, english(panel)))
+
+
+def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
+    """What changed since a seal, what was received of a record set aside, and what is left out."""
+    panel = Panel(svc.desk(make_dirty_lake(tmp_path / "data"))._months, lambda: None)
+    assert "What changed since version 1" in panel.figures.head.value
+    assert "250.5" in panel.figures.head.value  # of the payment that came late
+    panel.months.tiles["2026-08"].click()
+    assert panel.closing.close.description == "Close August before July"
+    panel.findings.record.click()
+    shown = seen(panel.records.record.value)
+    assert "Set aside, as it was received" in shown and "0.1234567890123456789" in shown
+    assert "10 August 2026" in shown and "usdt" in shown
+    panel.records.hide.click()
+    assert not panel.records.record.value
     panel.months.tiles["2026-09"].click()
     assert panel.closing.before.layout.display == "none"
     assert "over since 1 October" in panel.closing.head.value
@@ -243,7 +258,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
     for reason, name in (("", "Mina"), ("known", " ")):
         findings.reason.value, findings.name.value = reason, name
         findings.accept.click()
-        assert "say why" in findings.answer.value or "name" in findings.answer.value
+        assert "say why" in findings.fault.value or "name" in findings.fault.value
         assert "Error" not in findings.answer.value
     findings.name.value = "Mina"
     while findings.chosen:  # the next one is chosen when one is accepted
@@ -771,16 +786,21 @@ def test_a_list_that_is_dropped_says_what_agrees_and_what_is_open(panel):
     assert "both agree" in seen(panel.match.summary.value) and open_rows(panel) == []
     drop(panel, *rows[:-1], rows[-1] + "1", "A-7,2026-10-06,paid,usdt,48.25")
     assert "2 rows are open" in seen(panel.match.message.value)
-    assert open_rows(panel)[0] == ["no payment for a paid order", "A-7", "48.25 usdt", "", ""]
+    assert [row[0] for row in open_rows(panel)] == [  # first what both sides have
+        "less was paid than ordered",
+        "no payment for a paid order",
+    ]
+    assert open_rows(panel)[1][1:] == ["A-7", "48.25 usdt", "", ""]
 
 
 def test_a_row_opens_its_record_and_is_known_by_a_sentence(panel):
     rows = october_orders(panel)
     drop(panel, *rows[:-1], "A-7,2026-10-06,paid,usdt,48.25")
-    panel.match.record.click()  # of the first row, a payment without an order
-    assert rows[-1].split(",")[0] in panel.records.record.value
+    assert panel.match.record.disabled  # the first row is theirs alone
     panel.match.table.press(1, 0)
-    assert panel.match.record.disabled  # nothing of ours is in it
+    panel.match.record.click()  # of the second row, a payment without an order
+    assert rows[-1].split(",")[0] in panel.records.record.value
+    panel.match.table.press(0, 0)
     panel.match.know.click()
     assert "there is no reason" in seen(panel.match.message.value)
     panel.match.reason.value, panel.match.name.value = "paid in cash", "Mina"

@@ -265,7 +265,7 @@ def test_a_sealed_month_is_handed_over_from_the_desk(page, demo_address):
     with page.context.expect_page() as shown:
         panel.get_by_role("button", name="Open page").click()
     expect(shown.value.get_by_role("heading").first).to_be_visible()
-    for button, file in (("Excel", "statement.xlsx"), ("Zip for the auditor", ".zip")):
+    for button, file in (("Excel", "statement-2026-10.xlsx"), ("Zip for the auditor", ".zip")):
         with page.expect_download() as download:
             panel.get_by_role("button", name=button).click()
         assert download.value.suggested_filename.endswith(file)

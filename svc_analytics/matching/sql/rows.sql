@@ -77,7 +77,7 @@ select
 from shown as s
 left join known as t on t.code = s.code and t.key = theirs_key
 left join known as o on o.code = s.code and o.key = ours_key
-order by s.code, theirs_key nulls last, ours_key nulls last, unit, place
+order by theirs_key is null, ours_key is null, s.code, theirs_key nulls last, ours_key nulls last, unit, place
 ;
 -- sums: how often each thing is said, and what it comes to on either side, by coin.
 with counts as (

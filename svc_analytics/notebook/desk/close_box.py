@@ -72,15 +72,18 @@ class CloseBox:
         is_done = tile.kind == "sealed"
         self.head.value = self._head(tile)
         say, name = self._looks.text, tile.period.month_name
+        older, before = self._desk.left_between, self._desk.to_close_again
         close = "Close {MONTH} again" if tile.kind == "changed" else "Close {MONTH}"
         self.close.description = say(close, month=translated(name))
-        before = self._desk.to_close_again
+        if older and tile.kind != "changed":
+            both = {"month": translated(name), "older": translated(older.period.month_name)}
+            self.close.description = say("Close {MONTH} before {OLDER}", **both)
         self.before.layout.display = "" if before else "none"
         if before:
             named = translated(before.period.month_name)
             self.before.description = say("Close {MONTH} again", month=named)
         self.before.button_style, self.before.disabled = "primary", not is_idle
-        self.close.button_style = "" if before else "primary"
+        self.close.button_style = "" if before or older else "primary"
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.close.layout.display = "none" if is_done else ""
         self.check.description = say("Check {MONTH} again", month=translated(name))
@@ -354,5 +357,7 @@ class HandOver:
             shown = Message("{FORM}: {path}", form=translated(text), path=path)
             self.message.value = self._looks.line(shown, is_announced=True)
             link = self._looks.text("open it" if name == "html" else "save a copy")
-            opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
+            is_named = name in ("html", "zip")  # by its place in the lake
+            saved = path.name if is_named else f"{path.stem}-{self._desk.tile.label}{path.suffix}"
+            opened = {"name": saved, "type": kind, "isPage": name == "html", "text": link}
             self.link.send(opened, [content])

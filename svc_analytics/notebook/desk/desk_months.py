@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event, RLock, Thread
 from time import monotonic
 from typing import Any
@@ -327,6 +328,15 @@ class DeskMonths:
         return next((each for each in older if each.is_open), None)
 
     @property
+    def left_between(self) -> MonthState | None:
+        """That month, where one before it is sealed: to seal the shown one leaves it out."""
+        first = self.first_open
+        starts = [each.period.start for each in self.tiles if each.versions]
+        return (
+            first if first and min(starts, default=first.period.end) < first.period.start else None
+        )
+
+    @property
     def notes(self) -> str:
         """The balances of assertions.csv that were not sealed with their month."""
         if self.statement is None or not self.tile.versions:
@@ -337,7 +347,14 @@ class DeskMonths:
 
     @property
     def changes(self) -> StatementDiff | None:
-        """The differences between the two newest versions of the month that is shown."""
+        """The differences between the two newest versions of the month that is shown.
+
+        Of a month that changed since its seal, they are those from its newest version to now.
+        """
+        if self.tile.kind == "changed" and self.statement:
+            with TemporaryDirectory() as folder:
+                now = self.statement.save(Path(folder, "now"), ("csv",))
+                return diff_statements(self.tile.versions[-1], now)
         if len(self.tile.versions) < 2:
             return None
         before, newest = self.tile.versions[-2:]

@@ -10,6 +10,7 @@ function render({ model, el }) {
         link.href = URL.createObjectURL(new Blob([content], { type }));
         link.textContent = text;
         Object.assign(link, isPage ? { target: "_blank", rel: "noopener" } : { download: name });
+        link.style.marginInlineStart = "6px";
         el.append(link);
         link.click();
     });

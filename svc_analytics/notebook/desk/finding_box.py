@@ -17,6 +17,10 @@ FIRST, MOST = 5, 500  # findings of a kind that are listed: at first, and at mos
 COLUMNS = ["finding", "coins", "holds up"]
 # What the reason of an acceptance is: of a record that is then left out, and of any other.
 _WHY = {True: "why this may be left out of the figures", False: "why nothing is wrong with it"}
+_YOURS = (
+    "If it is your money, do not accept it: ask the service to send it again so that it can be "
+    "read, then close the month."
+)
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
@@ -80,6 +84,7 @@ class FindingBox:
         self._lines: list[_FindingLine] = []
         self._place: int | None = None  # of the line of the chosen finding
         self.head, self.effect, self.answer = (controls.html() for _ in range(3))
+        self.fault = controls.html("", "svc-fault")
         self.table = PressTable(lambda row, _: self._press(row))
         self.table.box.add_class("svc-findings")
         self._looks, say = desk.looks, desk.looks.text
@@ -91,7 +96,7 @@ class FindingBox:
         self.record = controls.button(say("show its record"), self._open)
         self.sent = controls.SentForm((self.reason, self.name), (self.accept, self.all))
         actions = controls.row(self.accept, self.all, self.record)
-        self.form = controls.column(self.effect, self.reason, self.name, actions)
+        self.form = controls.column(self.effect, self.reason, self.name, self.fault, actions)
         self.form.add_class("svc-form")
         self._parts = controls.row(self.table.box, self.form)
         self._parts.add_class("svc-judged")
@@ -114,7 +119,7 @@ class FindingBox:
 
     def clear(self) -> None:
         """Take away what was said of the last acceptance."""
-        self.answer.value = ""
+        self.answer.value = self.fault.value = ""
 
     @property
     def chosen(self) -> Finding | None:
@@ -147,7 +152,9 @@ class FindingBox:
             return
         kind, looks = self._lines[self._place or 0].kind, self._looks
         is_left_out = chosen.check in LEFT_OUT
-        effect = f"<b>{looks.line(chosen.effect)}</b>" if is_left_out else looks.line(chosen.effect)
+        effect = looks.line(chosen.effect)
+        if is_left_out:
+            effect = f"<b>{effect}</b>{looks.line(_YOURS)}"
         self.effect.value = looks.line(chosen.detail) + effect
         self.all.layout.display = "" if kind.is_together else "none"
         count = f"{len(kind.findings):,}"
@@ -179,7 +186,8 @@ class FindingBox:
             self._accept(self._lines[self._place].kind.findings)
 
     def _accept(self, findings: Sequence[Finding]) -> None:
-        with self._looks.telling(self.answer):
+        self.clear()
+        with self._looks.telling(self.fault):
             self._desk.accept(findings, self.reason.value, self.name.value)
             self.reason.value = ""
             self.answer.value = self._looks.line(_accepted(findings), is_announced=True)

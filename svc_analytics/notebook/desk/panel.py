@@ -200,7 +200,7 @@ class Panel:
         self._desk, self._keep = desk, keep
         self.records = RecordBox(desk)
         self.figures = FigureBox(desk, self.records.drill)
-        self.findings = FindingBox(desk, self.records.show_record, self.follow)
+        self.findings = FindingBox(desk, self.records.show_record, self._accepted)
         self.match = MatchBox(desk, self.records.show_record)
         self.handover = HandOver(desk)
         self.books = BooksBox(desk)
@@ -237,6 +237,11 @@ class Panel:
         )
         self._desk.choose(label)
         self.closing.note("")
+        self.follow()
+
+    def _accepted(self) -> None:
+        """Take away what was said before a finding was accepted, which holds no more."""
+        self.closing.clear()
         self.follow()
 
     def follow(self) -> None:
@@ -378,6 +383,7 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
     return ("svc-tile", f"svc-{state.kind}", *(["svc-chosen"] if is_chosen else []))
 
 
+_CHANGED_SINCE = "What changed since version {version}"
 _UNKNOWN = "Why figures are unknown"
 _CHANGED = "What changed from version {old} to version {new}"
 
@@ -442,8 +448,11 @@ class FigureBox:
 
     def _changes(self) -> str:
         """Return the changes from the version before, to open."""
-        changes, count = self._desk.changes, len(self._desk.tile.versions)
+        changes, tile = self._desk.changes, self._desk.tile
         if changes is None:
             return ""
+        count = len(tile.versions)
         title = Message(_CHANGED, old=count - 1, new=count)
+        if tile.kind == "changed":
+            title = Message(_CHANGED_SINCE, version=count)
         return self._looks.folded(title, self._looks.page(changes._display()))

@@ -31,12 +31,13 @@ from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant, to_micros
 from svc_analytics.language.catalogue import WORDED, is_number
-from svc_analytics.messages import Message, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.records import (
     PAGE,
+    SET_ASIDE,
     FigurePart,
     RecordPage,
     View,
@@ -55,7 +56,12 @@ from svc_analytics.statements.explain import (
 from svc_analytics.warehouse.figures import Figure, find_figure, label_of, read_figures
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
-_KINDS = {"payment": "Payment {names}", "payout": "Payout {names}", "refund": "Refund {names}"}
+_KINDS = {
+    "payment": "Payment {names}",
+    "payout": "Payout {names}",
+    "refund": "Refund {names}",
+    SET_ASIDE: "Set aside, as it was received: {names}",
+}
 _REFUND_OF = "Refund of {names}"
 _WITH_RECEIPT = "{TITLE} · receipt {VERDICT}"
 _FORMS = {
@@ -63,6 +69,7 @@ _FORMS = {
     "payout": "its payout",
     "refund": "its refund",
     "receipt": "its receipt",
+    SET_ASIDE: "what was received",
 }
 
 
@@ -83,6 +90,10 @@ _FACTS = {
         *(("payout", name) for name in ("settled_at", "payer_id", "amount", "fee_amount")),
         *(("payout", name) for name in ("debited_amount", "usd_value", "status", "comment")),
     ],
+    SET_ASIDE: [
+        *((SET_ASIDE, name) for name in ("occurred_at", "reference_id", "amount", "currency")),
+        *((SET_ASIDE, name) for name in ("kind", "payment_id", "first_seen_at", "reason")),
+    ],
 }
 
 
@@ -99,6 +110,7 @@ class RecordBox:
         self._parts_of: Sequence[FigurePart] = ()
         self.makeup = PressTable(self._press_part, leave=lambda: self.leave())
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
+        self.hide = controls.button(desk.looks.text("Hide the records"), self.clear, "svc-link")
         say = desk.looks.text
         example = say("order, customer, receipt, amount")
         self.find = controls.field(say("find"), example, is_live=True)
@@ -116,7 +128,7 @@ class RecordBox:
         turning = controls.row(self.find, self.back, self.on, self.csv, self._count)
         self._parts = controls.column(turning, self.table.box)
         self.makeup.box.add_class("svc-made")
-        self.box = controls.column(self.head, self.makeup.box, self._parts, self.record)
+        self.box = controls.column(self.hide, self.head, self.makeup.box, self._parts, self.record)
         self.box.add_class("svc-behind")
         self.clear()
 
@@ -126,7 +138,7 @@ class RecordBox:
         self.head.value = self.record.value = ""
         self.table.show()
         self.makeup.show()
-        self._parts.layout.display = "none"
+        self._parts.layout.display = self.hide.layout.display = "none"
 
     def renew(self) -> None:
         """Read again what is shown of this month; of another one nothing stays.
@@ -145,6 +157,7 @@ class RecordBox:
         """Show where a figure comes from: its value, how it is made, its SQL, and its records."""
         self.clear()
         self._label = self._desk.tile.label
+        self.hide.layout.display = ""
         self._wanted, self._is_quiet = wanted, True
         self.find.value, self._is_quiet = "", False
         if wanted.coin:
@@ -196,6 +209,7 @@ class RecordBox:
             title = _title(by_kind, record_id, self._looks) if by_kind else record
             head = self._looks.heading(title)
             self.record.value = f'<div class="svc-card">{head}{line}{shown}</div>'
+            self.hide.layout.display = ""
             self.table.reveal(f".{RECORD}")
 
     def _press(self, row: int, _: int) -> None:
@@ -287,7 +301,7 @@ class RecordBox:
         cells = [cell for form, name in _FACTS[kind] for cell in self._fact(tables.get(form), name)]
         pairs = zip(cells[::2], cells[1::2], strict=True)
         terms = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in pairs)
-        return f"<dl>{terms}</dl>"
+        return f"<dl>{terms}</dl>{self._looks.line(_reason_of(tables.get('receipt')))}"
 
     def _fact(self, table: pa.Table | None, name: str) -> tuple[str, str]:
         """Return the name and the value of a fact, as HTML."""
@@ -342,6 +356,13 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
         verdict = each.replace("_", " ") if looks.language.is_english else each
         title = Message(_WITH_RECEIPT, title=translated(title), verdict=translated(verdict))
     return title
+
+
+def _reason_of(receipt: pa.Table | None) -> str:
+    """Return why a receipt's verdict is as it is: what it says, and what the record says."""
+    rows = receipt.slice(0, 1).to_pylist() if receipt is not None else []
+    reason = rows[0]["reason"] if rows else None
+    return stored_text(reason, rows[0].get(MESSAGE_COLUMN)) if reason else ""
 
 
 def _cell(value: Any, field: pa.Field) -> Cell:

@@ -59,6 +59,9 @@ PAGE = 20  # records that are shown at a time
 _PAYMENT = "select *, customer_in(metadata) as customer from payments where payment_id = $id"
 _RECEIPT = "from receipt_status where payment_id = $id"
 _PAYOUT_RECORD = "from payout_records where payout_id = $id"
+# What was received of a record that could not be held.
+SET_ASIDE = "set aside"
+_SET_ASIDE = "from stg_quarantine where record_id = $id"
 _TOKENS = ("receipt", "extra")  # columns of letters that nobody reads, so that nobody finds them
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -340,6 +343,8 @@ def _look_up(warehouse: Warehouse, kind: str, record_id: str) -> dict[str, pa.Ta
         rows = warehouse.query(query, {"id": payment_id})
         if len(rows):
             tables[name] = rows
+    if not tables and len(rows := warehouse.query(_SET_ASIDE, {"id": record_id})):
+        tables[SET_ASIDE] = rows.slice(0, 1)
     return tables
 
 
@@ -348,7 +353,7 @@ def _models() -> frozenset[str] | None:
     """Return the views that any figure, its records or a record are read from."""
     figures = stated_figures()
     read = [sql for each in figures for sql in (select_one(each), select_records(each))]
-    return models_used_by(_PAYMENT, _RECEIPT, _PAYOUT_RECORD, PARENTS, *read)
+    return models_used_by(_PAYMENT, _RECEIPT, _PAYOUT_RECORD, _SET_ASIDE, PARENTS, *read)
 
 
 WantedOf = Callable[[Row, str], Wanted | None]  # of a row and the name of a column

@@ -41,6 +41,7 @@ stated as (
         member_text(body, 'currency') as currency,
         left(amount_as_sent(body), 60) as amount,
         member_text(body, 'kind') as kind,
+        member_text(body, 'reference_id') as reference_id,
         member_text(body, 'payment_id') as payment_id,
         instant_of(member_text(body, 'settled_at')) as settled_at
     from rejected
@@ -68,6 +69,7 @@ select
     currency,  -- coin slug; NULL when unreadable
     amount,  -- its amount as it was sent, at most 60 signs; NULL when unreadable
     kind,  -- payout or refund, as stated; NULL when unreadable
+    reference_id,  -- the merchant's order or payout, as stated; NULL when unreadable
     payment_id,  -- the refunded payment, as stated; NULL when unreadable
     reason,  -- why it cannot be held
     reason_message,  -- the code and the values of the reason, JSON; NULL in older files
