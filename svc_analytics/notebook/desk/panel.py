@@ -455,4 +455,4 @@ class FigureBox:
         title = Message(_CHANGED, old=count - 1, new=count)
         if tile.kind == "changed":
             title = Message(_CHANGED_SINCE, version=count)
-        return self._looks.folded(title, self._looks.page(changes._display()))
+        return self._looks.folded(title, self._looks.page(changes.display(is_open=True)))

@@ -55,6 +55,7 @@ from svc_analytics.statements.explain import (
 )
 from svc_analytics.warehouse.figures import Figure, find_figure, label_of, read_figures
 
+UNVERIFIED = ("not_checked", "missing")  # verdicts of which there is nothing more to say
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
 _KINDS = {
     "payment": "Payment {names}",
@@ -361,7 +362,7 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
 def _reason_of(receipt: pa.Table | None) -> str:
     """Return why a receipt's verdict is as it is: what it says, and what the record says."""
     rows = receipt.slice(0, 1).to_pylist() if receipt is not None else []
-    reason = rows[0]["reason"] if rows else None
+    reason = rows[0]["reason"] if rows and rows[0]["verdict"] not in UNVERIFIED else None
     return stored_text(reason, rows[0].get(MESSAGE_COLUMN)) if reason else ""
 
 
