@@ -7,6 +7,7 @@ changes: a restatement is a folder next to it, `2026-10-v2`.
 
 import csv
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -51,6 +52,8 @@ _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "content_digest": str,
     "seal": (str, NoneType),
 }
+# A folder's name that says of which period and version it is.
+_NAMED = re.compile(r"[0-9]{4}(-[0-9]{2}|-Q[1-4])?(@[\w+-]+?)?(-v[0-9]+)?\Z", re.ASCII)
 
 
 def parse_json(content: bytes) -> Any:
@@ -194,7 +197,20 @@ def alterations(folder: Path, manifest: Manifest) -> list[Message]:
     is_whole = manifest["seal"] in (None, seal_of(manifest))
     altered = [] if is_whole else [Message("seal.differs", name=MANIFEST)]
     altered += broken_files(folder, manifest).values()
-    return [*altered, *filter(None, [checkpoint_fault(folder, manifest)])]
+    faults = (checkpoint_fault(folder, manifest), _misnamed(folder, manifest))
+    return [*altered, *filter(None, faults)]
+
+
+def _misnamed(folder: Path, manifest: Manifest) -> Message | None:
+    """Say what a folder of a lake is called where it holds another period or version.
+
+    Every command takes a month by the name of its folder: two that were swapped, or a copy called
+    a later version, would be booked and handed over as what they are not.
+    """
+    right = version_folder(folder.with_name(manifest["label"]), manifest["version"]).name
+    if folder.name == right or not _NAMED.match(folder.name) or lake_around(folder) is None:
+        return None
+    return Message("seal.misnamed", name=folder.name, right=right)
 
 
 def _find_manifest(folder: Path) -> Manifest | None:

@@ -144,7 +144,7 @@ def test_a_restated_month_gives_the_difference(seed, tmp_path):
 
 LEDGERS = {
     "hledger": ["hledger", "check", "-s", "ordereddates", "-f"],
-    "ledger": ["ledger", "bal", "-f"],
+    "ledger": ["ledger", "--args-only", "--pedantic", "bal", "-f"],
 }
 
 

@@ -123,6 +123,16 @@ def test_files_that_were_added_or_lost_are_found(sealed):
     )
 
 
+@pytest.mark.parametrize("name", ["2026-08", "2026-10-v2", "2026-10@Asia-Tehran", "2026-Q3"])
+def test_a_folder_called_as_another_month_or_version_is_found(sealed, name):
+    """Commands take a month by its folder's name; a copy elsewhere may be called as one likes."""
+    sealed = sealed.rename(sealed.with_name(name))
+    named = f"the folder is called {name} and holds 2026-10: give it its name again"
+    assert named in map(str, verify_statement(sealed).broken)
+    sealed = sealed.rename(sealed.with_name("october"))
+    assert verify_statement(sealed).broken == ()
+
+
 @pytest.mark.thorough
 def test_a_restated_month_does_not_break_the_chain(closer):
     """The seal that the next month names stands on version 1 still."""

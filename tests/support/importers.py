@@ -293,7 +293,7 @@ def plain_text(content: bytes) -> list[Imported]:
             entries[-1].lines.append((posting[1], Decimal(posting[2])))
             entries[-1].texts.append(posting[5])
         else:
-            require(not line or line.startswith((";", "commodity ")), f"no line: {line}")
+            require(not line or line.startswith((";", "commodity ", "tag ")), f"no line: {line}")
     return balanced(entries)
 
 

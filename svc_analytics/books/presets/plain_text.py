@@ -26,12 +26,10 @@ def _write(
     declared: Callable[[Journal], Lines],
     once: Callable[[Journal, Entry], Lines],
 ) -> str:
-    """Write a journal, its currency and accounts declared, and how an entry counts once."""
+    """Write a journal, its accounts declared as all else, and how an entry counts once."""
     lines = [f"; Books of {harmless(journal.label, _LONGEST, _WITHOUT)}"]
-    sample = journal.text(10 ** (journal.places + 3), 0)  # hledger asks for its point
-    lines.append(f"commodity {sample if '.' in sample else sample + '.'} {journal.currency}")
-    lines += [f"account {account}" for account in journal.accounts]
     lines += declared(journal)
+    lines += [f"account {account}" for account in journal.accounts]
     for entry in journal.entries:
         narration = harmless(entry.narration, _LONGEST, _WITHOUT)
         lines += ["", f"{entry.day} * ({entry.entry_id}) {narration}", *once(journal, entry)]
@@ -43,12 +41,15 @@ def _write(
 
 
 def _file_declared(journal: Journal) -> Lines:
-    """Declare what each file posts one of to an account of its own.
+    """Declare the currency, and what each file posts one of to an account of its own.
 
     hledger has no ids of entries: the account is asserted to have no more, and a file that is
     read twice is an error.
     """
-    return ("commodity 1. file", f"account {_own_account(journal)}") if journal.entries else ()
+    sample = journal.text(10 ** (journal.places + 3), 0)  # hledger asks for its point
+    yield f"commodity {sample if '.' in sample else sample + '.'} {journal.currency}"
+    if journal.entries:
+        yield from ("commodity 1. file", f"account {_own_account(journal)}")
 
 
 def _file_posted(journal: Journal, entry: Entry) -> Lines:
@@ -80,7 +81,8 @@ LEDGER = Preset(
     "ledger",
     partial(
         _write,
-        declared=lambda journal: (),
+        # What is not declared, a tag too, is an error where ledger is run as --pedantic.
+        declared=lambda journal: (f"commodity {journal.currency}", "tag UUID"),
         once=lambda journal, entry: [f"    ; UUID: {entry.entry_id}"],
     ),
     arrives="as the file is included",
