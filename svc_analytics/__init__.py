@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from svc_analytics.backups.restore import Restored as Restored, restore as restore
     from svc_analytics.closing.acceptances import Finding as Finding, accept as accept
     from svc_analytics.closing.close import close as close, close_all_due as close_all_due
-    from svc_analytics.closing.differences import (
-        StatementDiff as StatementDiff,
-        diff_statements as diff_statements,
-    )
     from svc_analytics.closing.handover.evidence import (
         LineProof as LineProof,
         Package as Package,
@@ -45,6 +41,10 @@ if TYPE_CHECKING:
         compare as compare,
         explain_change as explain_change,
         statement as statement,
+    )
+    from svc_analytics.closing.statement_diff import (
+        StatementDiff as StatementDiff,
+        diff_statements as diff_statements,
     )
     from svc_analytics.closing.verification.verify import (
         SealVerification as SealVerification,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from svc_analytics.arguments import option_defaults
-from svc_analytics.closing import due, neighbours, seals
+from svc_analytics.closing import adjacent_periods, due, seals
 from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer, Stamper
@@ -128,7 +128,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     beside = [Path(out).absolute().parent] if (out := options["out"]) else []
     zone = lake_zone(lake, options["zone"], *beside)
     period = parse_period(month, time.time_ns() // 1000, zone, options["calendar"])
-    neighbours.require_sealable(period)
+    adjacent_periods.require_sealable(period)
     check_currency(options["currency"], options["formats"])
     job = prepare_job(lake, options, out)
     job = with_rates(job, options["currency"], options["rates"])
@@ -139,7 +139,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     due.check_is_over(period, job.clock, job.grace)
     with one_at_a_time(lake):
         doubts = () if period.is_longer else Readings(job).doubts(period)
-        closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
+        closed = adjacent_periods.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_results(lake, job.contents, [closed])
         keep_chain(lake)
         if sealed := job.shown.get(closed.seal or ""):
@@ -289,7 +289,9 @@ def _close_month(job: Job, period: Period, doubts: Collection[Reason]) -> CloseR
 
 def _close_longer(job: Job, period: Period) -> CloseResult:
     """Seal a quarter or a year over the seals of its months, or leave it as it is."""
-    months = neighbours.sealed_months(period, [job.folder(period), job.statements / period.folder])
+    months = adjacent_periods.sealed_months(
+        period, [job.folder(period), job.statements / period.folder]
+    )
     for folder, manifest in months:
         job.note(Message("comparing {label} with its seal", label=manifest["label"]))
         require_same(require_unaltered(job.lake, folder, manifest))
@@ -297,8 +299,10 @@ def _close_longer(job: Job, period: Period) -> CloseResult:
     if sealed and sealed.table is None:
         return sealed
     new = _state(job, period, sealed)
-    neighbours.require_footed(new, months)
-    return _write(job, new, sealed, {neighbours.MONTH_SEALS: neighbours.name_seals(months)})
+    adjacent_periods.require_footed(new, months)
+    return _write(
+        job, new, sealed, {adjacent_periods.MONTH_SEALS: adjacent_periods.name_seals(months)}
+    )
 
 
 def _state(job: Job, period: Period, sealed: CloseResult | None) -> Statement:
@@ -345,7 +349,9 @@ def _sealed_before(job: Job, period: Period) -> seals.Sealed | None:
 
     What this run has proven, or sealed, is not made again: only its hashes are compared.
     """
-    before = neighbours.newest_sealed(period.shift(-1), job.places(period), job.lake.merchant_id)
+    before = adjacent_periods.newest_sealed(
+        period.shift(-1), job.places(period), job.lake.merchant_id
+    )
     if before:
         require_unaltered(job.lake, *before, is_proven=before[1]["seal"] in job.proven)
     return before
@@ -366,7 +372,7 @@ def _write(
     sealed: a stop behind the seal would lose it.
     """
     before = _sealed_before(job, new.period)
-    new = neighbours.held_to(before, new, job.lake)
+    new = adjacent_periods.held_to(before, new, job.lake)
     version, table, period = sealed.version + 1 if sealed else 1, None, new.period
     target = seals.version_folder(job.folder(period), version)
     if sealed:

@@ -13,7 +13,7 @@ from pathlib import PurePath
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.closing import neighbours, seals
+from svc_analytics.closing import adjacent_periods, seals
 from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
 from svc_analytics.closing.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
@@ -269,12 +269,12 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
 
 def _held(lake: Lake, statement: Statement) -> Statement:
     """Return a statement with all that keeps it from a seal, as where it meets no neighbour."""
-    return neighbours.held_to(_sealed_before(lake, statement.period), statement, lake)
+    return adjacent_periods.held_to(_sealed_before(lake, statement.period), statement, lake)
 
 
 def _sealed_before(lake: Lake, period: Period) -> seals.Sealed | None:
     place = lake.path / seals.STATEMENTS / period.folder
-    return neighbours.newest_sealed(period.shift(-1), [place], lake.merchant_id)
+    return adjacent_periods.newest_sealed(period.shift(-1), [place], lake.merchant_id)
 
 
 def _judgement(statement: Statement) -> Judgement:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.closing import diff, seals
-from svc_analytics.closing.diff import NO_DIFFERENCES, READ_AT, Tables
+from svc_analytics.closing import seals, table_diff
+from svc_analytics.closing.table_diff import NO_DIFFERENCES, READ_AT, Tables
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
@@ -86,7 +86,7 @@ def _table(folder: Path, manifest: seals.Manifest, name: str, columns: Collectio
     """Read a sealed table that is as it was sealed; else one of these columns, without rows."""
     files = {each: facts for each, facts in manifest["files"].items() if each.split(".")[0] == name}
     names = files.keys() - seals.broken_files(folder, {**manifest, "files": files})
-    return diff.read_tables(folder, names).get(name, pa.table({each: [] for each in columns}))
+    return table_diff.read_tables(folder, names).get(name, pa.table({each: [] for each in columns}))
 
 
 def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
@@ -94,7 +94,7 @@ def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Stateme
     if new.content_digest() == manifest["content_digest"]:
         return NO_DIFFERENCES
     files = manifest["files"].keys() - seals.broken_files(folder, manifest)
-    return differences(lake, diff.read_tables(folder, files), new)
+    return differences(lake, table_diff.read_tables(folder, files), new)
 
 
 def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Table:
@@ -103,9 +103,12 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
     Where nothing but verdicts on receipts differs, there are none.
     """
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
-    (before, after), changed = diff.comparable(known, diff.as_texts(new.tables)), changed_ids(lake)
-    if diff.is_different(without_verdicts(before), without_verdicts(after), changed):
-        return diff.compare(before, after, changed)
+    (before, after), changed = (
+        table_diff.comparable(known, table_diff.as_texts(new.tables)),
+        changed_ids(lake),
+    )
+    if table_diff.is_different(without_verdicts(before), without_verdicts(after), changed):
+        return table_diff.compare(before, after, changed)
     return NO_DIFFERENCES
 
 
@@ -119,12 +122,14 @@ def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Sta
     if before is None:
         return True  # the chain says that it is missing
     said = seals.read_manifest(before)
-    old = diff.read_tables(before, said["files"].keys() - seals.broken_files(before, said))
+    old = table_diff.read_tables(before, said["files"].keys() - seals.broken_files(before, said))
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
-    texts = diff.as_texts(sealed.tables)
+    texts = table_diff.as_texts(sealed.tables)
     # A release that knew of no older form wrote down what differs in it alone, too.
-    pairs = diff.comparable(known, texts), diff.both_name(known, texts)
-    return any(_without_causes(diff.compare(*pair)) == _without_causes(table) for pair in pairs)
+    pairs = table_diff.comparable(known, texts), table_diff.both_name(known, texts)
+    return any(
+        _without_causes(table_diff.compare(*pair)) == _without_causes(table) for pair in pairs
+    )
 
 
 def _without_causes(table: pa.Table) -> list[dict[str, str | None]]:

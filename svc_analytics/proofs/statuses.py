@@ -15,8 +15,8 @@ from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.messages import Message
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE
+from svc_analytics.proofs.line_proof import MOST, SingleProof
 from svc_analytics.proofs.signature import signer_in
-from svc_analytics.proofs.single import MOST, SingleProof
 from svc_analytics.proofs.stamp import has_stamp
 
 HELD, FAILED, UNCHECKED = "held", "FAILED", "not checked"

@@ -30,7 +30,7 @@ from svc_analytics.render.compared.side_by_side import (
 )
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.comparison import Comparison, compared_of, save, side_of
-from svc_analytics.statements.moved import (
+from svc_analytics.statements.moved_records import (
     CUSTOMERS,
     LABELS,
     MOST_RECORDS,

@@ -34,8 +34,8 @@ from svc_analytics.instants import DAY, SECOND, ago, duration, now
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
-from svc_analytics.unattended import looks
-from svc_analytics.unattended.looks import Point
+from svc_analytics.unattended import doctor_points
+from svc_analytics.unattended.doctor_points import Point
 from svc_analytics.unattended.notices import scheduled_months, without
 from svc_analytics.unattended.notifiers import Watching
 from svc_analytics.unattended.scheduled_job import place_of
@@ -88,24 +88,24 @@ class Doctor:
         place = place_of(settings.data_dir, self.source.folder)
         scheduled = partial(scheduled_months, lake, self.source)
         return {
-            "memory": lambda: looks.memory(self.source),
-            "schedule": lambda: looks.schedule(place),
+            "memory": lambda: doctor_points.memory(self.source),
+            "schedule": lambda: doctor_points.schedule(place),
             "authorities": lambda: _authorities(settings),
             "service": lambda: _service(settings),
-            "receipt secrets": lambda: looks.secrets(settings),
-            "signing key": lambda: looks.signing(self.source),
-            "stamps": lambda: looks.stamping(self.source),
-            "notices": lambda: looks.notices(watching),
-            "ping": lambda: looks.ping(watching),
-            "metrics": lambda: looks.metrics(watching),
-            "lists": lambda: looks.lists(self.source, scheduled()),
-            "permissions": lambda: looks.files(self.source),
-            "runs": lambda: looks.runs(lake, watching),
+            "receipt secrets": lambda: doctor_points.secrets(settings),
+            "signing key": lambda: doctor_points.signing(self.source),
+            "stamps": lambda: doctor_points.stamping(self.source),
+            "notices": lambda: doctor_points.notices(watching),
+            "ping": lambda: doctor_points.ping(watching),
+            "metrics": lambda: doctor_points.metrics(watching),
+            "lists": lambda: doctor_points.lists(self.source, scheduled()),
+            "permissions": lambda: doctor_points.files(self.source),
+            "runs": lambda: doctor_points.runs(lake, watching),
             "folders": lambda: _folders(lake, self.source),
             "lake": lambda: _lake(lake),
-            "records": lambda: looks.records(lake) if lake.exists else iter(()),
-            "months": lambda: looks.months(lake, scheduled()) if lake.exists else iter(()),
-            "close": lambda: looks.close(place, self.source.folder, self.source.environ),
+            "records": lambda: doctor_points.records(lake) if lake.exists else iter(()),
+            "months": lambda: doctor_points.months(lake, scheduled()) if lake.exists else iter(()),
+            "close": lambda: doctor_points.close(place, self.source.folder, self.source.environ),
             "not looked at": _not_looked_at,
         }
 

@@ -14,7 +14,7 @@ from statistics import median
 import click
 
 from svc_analytics.proofs.checkpoint import tree_of
-from svc_analytics.proofs.single import prove_line
+from svc_analytics.proofs.line_proof import prove_line
 from svc_analytics.storage import Storage, open_storage
 from tests.benchmarks.bounds import Bound, note, seconds, tell, weighed
 from tests.support.packages import SECRET, Sealed, row, seal_rows

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import diff_statements, package, prove, statement, verify_statement
-from svc_analytics.closing import diff
+from svc_analytics.closing import table_diff
 from svc_analytics.closing.handover.books import books_source
 from svc_analytics.closing.handover.sign import sign_folder
 from svc_analytics.closing.month_states import judged_months
@@ -135,7 +135,7 @@ def test_a_payer_of_today_s_form_keeps_its_prefix():
     """Only a seal from before there was a trend has none; of another it was taken off."""
     bare, new = (pa.table({"payer_ref": [text]}) for text in ("0a1b", "p-0a1b"))
     for sealed, is_same in (({}, True), ({"trend": pa.table({})}, False)):
-        old, now = diff.comparable({"lines": bare, **sealed}, {"lines": new})
+        old, now = table_diff.comparable({"lines": bare, **sealed}, {"lines": new})
         assert old["lines"].equals(now["lines"]) is is_same
 
 
@@ -144,7 +144,7 @@ def test_a_restatement_that_names_the_older_form_is_still_proven(tmp_path, monke
     """The release between compared payers with their prefix, and wrote each of them down."""
     kept = closer_of("e830cbc", tmp_path)
     with monkeypatch.context() as its:
-        its.setattr(diff, "in_older_form", lambda sealed, new: new)
+        its.setattr(table_diff, "in_older_form", lambda sealed, new: new)
         again = kept.close("2026-10")
     assert again.state == "restated" and again.table.num_rows
     found = verify_statement(again.folder)

@@ -16,13 +16,13 @@ import pytest
 from svc_analytics import compare, verify_statement
 from svc_analytics.books.accounts import starter
 from svc_analytics.books.presets import PRESETS
-from svc_analytics.closing import close, neighbours
+from svc_analytics.closing import adjacent_periods, close
+from svc_analytics.closing.adjacent_periods import Ends, mismatches
 from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of
 from svc_analytics.closing.handover.evidence import package
 from svc_analytics.closing.month_states import LakeContents, judged, state_of
-from svc_analytics.closing.neighbours import Ends, mismatches
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError, PeriodNotClosed
@@ -149,7 +149,7 @@ def test_what_comes_behind_a_seal_loses_no_result(closer, monkeypatch, error):
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(neighbours, "unmet_neighbours", fail)
+    monkeypatch.setattr(adjacent_periods, "unmet_neighbours", fail)
     closed = closer.close()
     assert closed.state == "sealed" and closed.seal == read_manifest(closed.folder)["seal"]
     assert closed.note is not None and closed.note.startswith("its neighbours were not looked at")

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics import verify_statement
-from svc_analytics.closing.diff import as_texts, compare, read_tables
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import parse_manifest, read_manifest, read_register
+from svc_analytics.closing.table_diff import as_texts, compare, read_tables
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description

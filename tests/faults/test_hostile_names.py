@@ -14,7 +14,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics import charts
-from svc_analytics.closing.differences import diff_statements
+from svc_analytics.closing.statement_diff import diff_statements
 from svc_analytics.formatting.texts import escape_formula, unescape_formula
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.statement import Statement, statement

@@ -23,7 +23,7 @@ import duckdb
 import pytest
 
 from svc_analytics import errors
-from svc_analytics.closing.diff import NO_DIFFERENCES
+from svc_analytics.closing.table_diff import NO_DIFFERENCES
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, is_number, other_languages, read_catalogue
@@ -44,7 +44,7 @@ from svc_analytics.statements import deep_check
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.statements.change import CHANGES, PARTS, RECORDS
 from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR
-from svc_analytics.statements.moved import LABELS, OF
+from svc_analytics.statements.moved_records import LABELS, OF
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.acknowledgements import Acknowledgement
 from svc_analytics.warehouse.figures import NEEDS, SIGNS, figure_groups, label_of, stated_figures

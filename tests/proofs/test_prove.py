@@ -23,7 +23,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FOLDER, tree_of
-from svc_analytics.proofs.single import prove_line
+from svc_analytics.proofs.line_proof import prove_line
 from svc_analytics.proofs.tree import (
     Salts,
     Scope,

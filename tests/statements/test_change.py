@@ -24,7 +24,7 @@ from svc_analytics.money import format_amount
 from svc_analytics.periods import Period
 from svc_analytics.statements.change import Change, explain_comparison
 from svc_analytics.statements.comparison import compare
-from svc_analytics.statements.moved import (
+from svc_analytics.statements.moved_records import (
     OF,
     Group,
     Part,

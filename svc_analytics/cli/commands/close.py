@@ -11,9 +11,9 @@ from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.cli.runs import dry_run, plan_months, watched
 from svc_analytics.closing import close as closing, due
+from svc_analytics.closing.adjacent_periods import require_sealable
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
-from svc_analytics.closing.neighbours import require_sealable
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.environment import here
@@ -30,7 +30,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.differences import differences_table, main_differences
-from svc_analytics.unattended.lists import NAME, ListMatches
+from svc_analytics.unattended.matched_lists import NAME, ListMatches
 from svc_analytics.unattended.watch import Watch
 
 _SHOWN = ("name", "currency", "cause", "old_value", "new_value", "delta", "detail")

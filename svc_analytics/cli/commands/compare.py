@@ -10,8 +10,8 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.stated import compare as compare_months
+from svc_analytics.closing.statement_diff import StatementDiff, diff_statements
 from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import output_file, to_json, to_objects, to_safe_csv

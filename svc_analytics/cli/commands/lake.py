@@ -8,8 +8,8 @@ import pyarrow as pa
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.closing.acceptances import ahead_findings
+from svc_analytics.closing.adjacent_periods import unmet_findings
 from svc_analytics.closing.handover.bundle import write_bundle
-from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting import tables

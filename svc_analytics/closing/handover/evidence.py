@@ -39,8 +39,8 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE, CHAIN, CHAIN_SIGNATURE, checkpoint_fault
+from svc_analytics.proofs.line_proof import prove_line
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
-from svc_analytics.proofs.single import prove_line
 from svc_analytics.proofs.statuses import FAILED, UNCHECKED, Marks, Trust, signed_by
 from svc_analytics.proofs.tree import FILE, read_secret
 from svc_analytics.render.document import unknown_lines

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import KEYS, Tables, read_csv
 from svc_analytics.closing.seals import Manifest
+from svc_analytics.closing.table_diff import KEYS, Tables, read_csv
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import program_digest

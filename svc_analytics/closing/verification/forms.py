@@ -19,9 +19,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.diff import read_csv
-from svc_analytics.closing.neighbours import command_to_close
+from svc_analytics.closing.adjacent_periods import command_to_close
 from svc_analytics.closing.seals import Manifest, parse_json
+from svc_analytics.closing.table_diff import read_csv
 from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language

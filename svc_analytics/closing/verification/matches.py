@@ -21,7 +21,7 @@ from svc_analytics.books.booked import FOLDER as BOOKED, Ledger, facts_of, read_
 from svc_analytics.books.entries import DAY
 from svc_analytics.books.export import BooksSource, make_books
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import as_texts, read_csv
+from svc_analytics.closing.table_diff import as_texts, read_csv
 from svc_analytics.closing.verification.proof import Proof
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import LakeError, SvcError, text_of

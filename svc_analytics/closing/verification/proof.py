@@ -12,9 +12,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from svc_analytics.closing import diff, neighbours, seals
-from svc_analytics.closing.diff import NO_DIFFERENCES, Tables
-from svc_analytics.closing.neighbours import MONTH_SEALS, Mismatch
+from svc_analytics.closing import adjacent_periods, seals, table_diff
+from svc_analytics.closing.adjacent_periods import MONTH_SEALS, Mismatch
 from svc_analytics.closing.rederive import (
     FINDING,
     balance_notes,
@@ -27,6 +26,7 @@ from svc_analytics.closing.rederive import (
     verdict_notes,
     without_verdicts,
 )
+from svc_analytics.closing.table_diff import NO_DIFFERENCES, Tables
 from svc_analytics.closing.verification import contents
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.forms import Findings, compare_forms, doubt
@@ -137,7 +137,10 @@ def require_unaltered(
 def require_same(proof: Proof) -> None:
     """Refuse a month that the lake would state otherwise today than it was sealed."""
     if proof.table.num_rows and proof.new:
-        label, command = proof.manifest["label"], neighbours.command_to_close(proof.new.period)
+        label, command = (
+            proof.manifest["label"],
+            adjacent_periods.command_to_close(proof.new.period),
+        )
         raise PeriodNotClosed(Message("seal.restate_first", label=label, command=command))
 
 
@@ -177,9 +180,11 @@ def _with_seals(proof: Proof, period: Period, register: seals.Register) -> Proof
         proof = replace(proof, unmet=_unmet(proof, period, folders))
         if period.is_longer:
             files = manifest["files"].keys() - seals.broken_files(proof.folder, manifest)
-            months = diff.read_tables(proof.folder, files).get(MONTHS)
+            months = table_diff.read_tables(proof.folder, files).get(MONTHS)
             proof = proof.adding(
-                Findings(neighbours.broken_months(manifest, period, folders, register, months))
+                Findings(
+                    adjacent_periods.broken_months(manifest, period, folders, register, months)
+                )
             )
     except LakeError as error:  # of a file that fits its hash, and is no table
         proof = proof.adding(doubt(Message("seal.not_beside", error=translated(text_of(error)))))
@@ -189,11 +194,11 @@ def _with_seals(proof: Proof, period: Period, register: seals.Register) -> Proof
 def _unmet(proof: Proof, period: Period, folders: list[Path]) -> Sequence[Mismatch]:
     """Compare the newest version of a period with the periods before and after it."""
     manifest = proof.manifest
-    newest = neighbours.newest_sealed(period, folders, manifest["merchant"].get("id"))
+    newest = adjacent_periods.newest_sealed(period, folders, manifest["merchant"].get("id"))
     if newest is None or newest[1]["version"] != manifest["version"]:
         return ()
-    now = neighbours.ends_of(proof.new) if proof.new else None
-    return neighbours.unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
+    now = adjacent_periods.ends_of(proof.new) if proof.new else None
+    return adjacent_periods.unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
 
 
 def _registered(proof: Proof, register: seals.Register) -> Iterator[Findings]:
@@ -263,10 +268,10 @@ def _tables(proof: Proof, names: Collection[str], files: Collection[str]) -> Tab
 def _shape(proof: Proof, tables: Tables, new: Statement) -> Iterator[Findings]:
     """Say which tables, columns and figures are not those that the lake's statement has."""
     sealed = {name: table for name, table in tables.items() if name != RESTATEMENT}
-    lacking = diff.no_longer_stated(sealed, new.tables)
+    lacking = table_diff.no_longer_stated(sealed, new.tables)
     gone = [Message("seal.not_stated", name=name) for name in lacking]
-    more = diff.no_longer_stated(new.tables, sealed)
-    months = diff.months_left_out(sealed, new.tables)
+    more = table_diff.no_longer_stated(new.tables, sealed)
+    months = table_diff.months_left_out(sealed, new.tables)
     if proof.is_own:  # no month is left out of this release, unless older records were read since
         gone += [Message("seal.lacks_month", name=months[0])] if months else []
         lacks = [Message("seal.lacks", names=", ".join(more))] if more else []
@@ -297,7 +302,7 @@ def _is_given(proof: Proof, tables: Tables) -> bool:
     new = proof.new
     if new is None:
         return False
-    old, now = diff.comparable(tables, new.tables)
+    old, now = table_diff.comparable(tables, new.tables)
     return all(old[name] is tables[name] and old[name].equals(now[name]) for name in now)
 
 
@@ -306,11 +311,11 @@ def _compared_with_lake(proof: Proof, tables: Tables) -> Proof:
     new, lake = proof.new, proof.lake
     if new is None or lake is None or _is_given(proof, tables):
         return proof
-    texts = diff.as_texts(tables)
+    texts = table_diff.as_texts(tables)
     table = differences(lake, texts, new)
     if table.num_rows:
         return replace(proof, table=table)
-    both = diff.comparable(texts, diff.as_texts(new.tables))
+    both = table_diff.comparable(texts, table_diff.as_texts(new.tables))
     verdicts = verdict_notes(*both)
     old, now = map(without_verdicts, both)
     names = [name for name in sorted(old.keys() - {CHECKS}) if _differs(name, old, now)]

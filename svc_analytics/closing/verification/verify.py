@@ -25,7 +25,7 @@ import pyarrow as pa
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import chain_faults
-from svc_analytics.closing.diff import NO_DIFFERENCES
+from svc_analytics.closing.table_diff import NO_DIFFERENCES
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.matches import saved_matches

@@ -18,7 +18,6 @@ from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import Finding, acknowledge, findings_in
 from svc_analytics.closing.close import close, close_all_due
-from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.handover.books import books_file, books_of
 from svc_analytics.closing.handover.readable import readable_file
 from svc_analytics.closing.job import JobOptions
@@ -33,6 +32,7 @@ from svc_analytics.closing.month_states import (
 from svc_analytics.closing.rederive import balance_notes, read_until
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.stated import statement
+from svc_analytics.closing.statement_diff import StatementDiff, diff_statements
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.extraction import update

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import as_texts, read_tables
 from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Register, Sealed
+from svc_analytics.closing.table_diff import as_texts, read_tables
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake

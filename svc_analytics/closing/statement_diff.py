@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import (
+from svc_analytics.closing.table_diff import (
     Tables,
     compare,
     contradicting_tables,

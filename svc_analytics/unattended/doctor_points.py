@@ -42,7 +42,7 @@ from svc_analytics.proofs.stamp import Authority
 from svc_analytics.proofs.statuses import FAILED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
-from svc_analytics.unattended.lists import NAME, read_lists
+from svc_analytics.unattended.matched_lists import NAME, read_lists
 from svc_analytics.unattended.notices import read_notice_log
 from svc_analytics.unattended.notifiers import Notifier, Watching
 from svc_analytics.unattended.schedule import TimerStatus, machine_manager, own_manager, read_status
