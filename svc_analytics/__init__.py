@@ -116,7 +116,7 @@ _NAMES = {
     "backups.restore": "Restored restore",
     "closing.acceptances": "Finding accept",
     "closing.close": "close close_all_due",
-    "closing.differences": "StatementDiff diff_statements",
+    "closing.statement_diff": "StatementDiff diff_statements",
     "closing.handover.evidence": "LineProof Package package prove",
     "closing.handover.sign": "Signature SignedMonths sign sign_all",
     "closing.result": "CloseResult",

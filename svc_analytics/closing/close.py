@@ -289,9 +289,8 @@ def _close_month(job: Job, period: Period, doubts: Collection[Reason]) -> CloseR
 
 def _close_longer(job: Job, period: Period) -> CloseResult:
     """Seal a quarter or a year over the seals of its months, or leave it as it is."""
-    months = adjacent_periods.sealed_months(
-        period, [job.folder(period), job.statements / period.folder]
-    )
+    folders = [job.folder(period), job.statements / period.folder]
+    months = adjacent_periods.sealed_months(period, folders)
     for folder, manifest in months:
         job.note(Message("comparing {label} with its seal", label=manifest["label"]))
         require_same(require_unaltered(job.lake, folder, manifest))
@@ -300,9 +299,8 @@ def _close_longer(job: Job, period: Period) -> CloseResult:
         return sealed
     new = _state(job, period, sealed)
     adjacent_periods.require_footed(new, months)
-    return _write(
-        job, new, sealed, {adjacent_periods.MONTH_SEALS: adjacent_periods.name_seals(months)}
-    )
+    named = {adjacent_periods.MONTH_SEALS: adjacent_periods.name_seals(months)}
+    return _write(job, new, sealed, named)
 
 
 def _state(job: Job, period: Period, sealed: CloseResult | None) -> Statement:

@@ -4,7 +4,6 @@ import http.server
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import time
 from base64 import b64encode
@@ -114,7 +113,6 @@ def filled(demo, bucket) -> Path:
         "body_base64": b64encode(body).decode(),
     }
     Path("deliveries.ndjson").write_text(json.dumps(delivery) + "\n")
-    shutil.copytree("data/statements/2026-10", "data/statements/2026-10-v2")
     invoke(_INIT)
     return folder
 

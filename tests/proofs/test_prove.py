@@ -288,7 +288,7 @@ def test_of_a_record_that_is_gone_nobody_says_that_it_never_was(made, storage, t
 def test_a_seal_keeps_the_parts_in_the_lake(closer, tmp_path, monkeypatch):
     """For the lake's owner alone, and `prove` takes them: a line of another part is not read."""
     before = closer.sealed("2026-10")
-    for module in ("tree", "checkpoint", "single"):
+    for module in ("tree", "checkpoint", "line_proof"):
         monkeypatch.setattr(f"svc_analytics.proofs.{module}.PART", 2)
     folder = seal_next(closer.desk.lake, before)
     [kept] = (closer.desk.lake.path / FOLDER).iterdir()
