@@ -229,7 +229,8 @@ class Display:
     folded: list[DisplayTable] = field(default_factory=list)  # to open; not in print
 
     def __repr__(self) -> str:
-        parts = map(wrapped, [*filter(None, [self.title]), *map(single_line, self.lines)])
+        lines = [in_words(single_line(line)) for line in self.lines]
+        parts = map(wrapped, [*filter(None, [self.title]), *lines])
         return escape_invisible("\n".join([*parts, *map(table_text, self.tables)]))
 
     def _repr_html_(self) -> str:

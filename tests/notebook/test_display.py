@@ -282,7 +282,7 @@ def test_an_extraction_says_what_it_read(desk):
     """Counts of each stream, and up to when."""
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     done = desk.extract()
-    assert re.search(r"payments +1\n", str(done)) and "read up to 2026-11-20" in str(done)
+    assert re.search(r"payments +1\n", str(done)) and "read up to 20 Nov 2026" in str(done)
 
 
 def test_figures_of_a_statement_stand_a_coin_a_column(tehran):

@@ -183,7 +183,7 @@ def test_a_running_month_is_marked_and_the_comparison_says_so(months):
     assert not found.is_whole and row(found, "gross_sales")["is_provisional"]
     for shown in (str(found), found._repr_html_()):
         assert "2026-11 (running)" in shown and "2026-10 (running)" not in shown
-        assert "2026-11 is not over. Its figures are those up to 2026-11-20T12:00:00Z" in shown
+        assert "2026-11 is not over. Its figures are those up to 20 Nov 2026 12:00Z" in shown
         assert "the month is not over" in shown and "2026-11, UTC" in shown
     assert months("2026-09", "2026-10").is_whole
 
