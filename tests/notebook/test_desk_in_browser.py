@@ -298,6 +298,24 @@ def test_a_desk_with_findings_and_a_record_has_no_barrier(page, dirty_address):
 
 
 @pytest.mark.thorough
+def test_a_pressed_figure_stays_in_sight_beside_its_records(page, dirty_address):
+    """Of seven coins at 1,280 px, the last one's column is beneath none."""
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    panel = on_august(page, dirty_address)
+    drill(panel, "Refunds debited, usdt")
+    expect(panel.locator(".svc-cell")).to_have_count(1)
+    page.wait_for_timeout(500)  # until the records have taken their room
+    assert panel.locator(".svc-cell").evaluate(BENEATH) is False
+
+
+# Whether something lies over the middle of a cell.
+BENEATH = """cell => {
+    const { left, top, width, height } = cell.getBoundingClientRect();
+    return !cell.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}"""
+
+
+@pytest.mark.thorough
 def test_nothing_lies_over_the_desk_and_no_coin_is_cut(page, dirty_address):
     """In a window of 1280 px, by mouse at the left edge; beside records a table can be scrolled."""
     page.set_viewport_size({"width": 1280, "height": 1000})

@@ -135,6 +135,12 @@ function render({ model, el }) {
         come(next[Math.min(Math.max(place, 0), next.length - 1)], true);
     }
 
+    // Records beside it leave a table less room: what was pressed stays in sight.
+    new ResizeObserver(() => {
+        const cell = el.querySelector(".svc-cell")?.getBoundingClientRect();
+        if (!cell) return;
+        el.scrollLeft += cell.left - el.getBoundingClientRect().left - (el.clientWidth - cell.width) / 2;
+    }).observe(el);
     el.addEventListener("click", (event) => {
         const element = event.target.closest(PRESSED);
         if (!element || (element.tagName === "TR" && String(getSelection()))) return;
