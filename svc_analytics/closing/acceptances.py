@@ -38,6 +38,10 @@ _LEFT_OUT = (
 )
 _IS_LEFT_OUT = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
 _NOTHING = "No figure changes by it: the finding stays listed, as accepted."
+_AS_RECORDED = (
+    "No figure changes by it: the USD value is counted as the service recorded it, so sums in USD "
+    "may be too high or too low. The finding stays listed, as accepted."
+)
 _NO_FIGURE = (
     "No figure changes by it: the finding stays listed, as accepted, and no longer keeps a month "
     "from being final."
@@ -82,6 +86,8 @@ class Finding:
         """What accepting it does to the money: its record is left out, or nothing changes."""
         if self.check in LEFT_OUT:
             return self._of_record(_LEFT_OUT)
+        if self.check == "implied_rate_is_near_its_days_median":
+            return Message(_AS_RECORDED)
         return Message(_NO_FIGURE if self.is_blocking else _NOTHING)
 
     @property
