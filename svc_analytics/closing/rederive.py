@@ -103,10 +103,8 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
     Where nothing but verdicts on receipts differs, there are none.
     """
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
-    (before, after), changed = (
-        table_diff.comparable(known, table_diff.as_texts(new.tables)),
-        changed_ids(lake),
-    )
+    before, after = table_diff.comparable(known, table_diff.as_texts(new.tables))
+    changed = changed_ids(lake)
     if table_diff.is_different(without_verdicts(before), without_verdicts(after), changed):
         return table_diff.compare(before, after, changed)
     return NO_DIFFERENCES

@@ -88,8 +88,8 @@ class AllCoins:
 
     def count(self, name: str) -> int | None:
         """Return how many there are of all coins; None if one is unknown."""
-        counts = [value_of(row, name) for row in self.rows]
-        return None if not counts or None in counts else sum(int(each or 0) for each in counts)
+        known = [int(each) for row in self.rows if (each := value_of(row, name)) is not None]
+        return sum(known) if known and len(known) == len(self.rows) else None
 
     def usd(self, name: str) -> Decimal | None:
         """Return the sum in USD of the records that have a USD value; None if it is unknown."""

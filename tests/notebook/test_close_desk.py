@@ -237,6 +237,12 @@ def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
     assert "10 August 2026" in shown and "usdt" in shown
     panel.records.hide.click()
     assert not panel.records.record.value
+    sealed = panel._desk.lake.path / "statements/2026-06"
+    sealed.chmod(0o755)
+    for file in sealed.glob("lines.*"):
+        file.unlink()
+    panel.months.tiles["2026-06"].click()  # a damaged seal takes nothing else from the desk
+    assert "cannot be read" in panel.figures.head.value and panel.figures.shown is not None
     panel.months.tiles["2026-09"].click()
     assert panel.closing.before.layout.display == "none"
     assert "over since 1 October" in panel.closing.head.value

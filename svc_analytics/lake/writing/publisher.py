@@ -209,7 +209,7 @@ class StreamPublisher:
                 self.files.write(
                     label, tables, totals, coverage, quarantined, confirmed=confirmed, incoming=new
                 )
-                self._note(news, is_same)
+                self._count_retold(news, is_same)
 
     def _confirmed(
         self, before: MonthFileFooter | None, news: News, update: CoverageUpdate
@@ -217,7 +217,8 @@ class StreamPublisher:
         """Return the time that stays confirmed: clients must ignore what is beyond the contract."""
         return update.confirmed(before) if before and news < News.RECORDS else ()
 
-    def _note(self, news: News, is_same: bool) -> None:
+    def _count_retold(self, news: News, is_same: bool) -> None:
+        """Count a file that was written for properties beyond the contract alone."""
         self.files.stats.retold += is_same and news == News.EXTRA
 
     def _plan_month(
@@ -252,7 +253,7 @@ class StreamPublisher:
             self.files.write(
                 label, tables, expected, coverage, quarantined, confirmed=confirmed, incoming=new
             )
-            self._note(upsert.news, is_same)
+            self._count_retold(upsert.news, is_same)
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, install
+from svc_analytics.errors import ConfigError, SvcError, install
 from svc_analytics.formatting.display import Display, text_table
 from svc_analytics.instants import in_words, now
 from svc_analytics.lake.lake import check_lake
@@ -447,8 +447,11 @@ class FigureBox:
             self._drill(replace(wanted, is_known=is_known))
 
     def _changes(self) -> str:
-        """Return the changes from the version before, to open."""
-        changes, tile = self._desk.changes, self._desk.tile
+        """Return the changes from the version before, to open; where they cannot be read, why."""
+        try:
+            changes, tile = self._desk.changes, self._desk.tile
+        except SvcError as error:  # a sealed file is damaged: the rest of the desk is not
+            return self._looks.error(error)
         if changes is None:
             return ""
         count = len(tile.versions)
