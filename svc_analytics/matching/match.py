@@ -1,34 +1,26 @@
-"""Does it agree? A month of the lake beside a list of theirs: what people call, and see."""
+"""Does it agree? A month of the lake beside a list of theirs: what people call."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
-from svc_analytics.books.accounts import FILE as ACCOUNTS, read_accounts
-from svc_analytics.books.booked import FOLDER as BOOKED, Facts, Ledger, facts_of, read_booked
-from svc_analytics.books.export import Books
-from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover.books import books_for, books_source
 from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE, SIDES, Sums
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
-from svc_analytics.formatting.cells import COIN, USD, Cell, number_cell
-from svc_analytics.formatting.display import MOST_ROWS, Display, DisplayTable, lined_up
+from svc_analytics.formatting.display import MOST_ROWS, Display
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import csv_pairs, csv_parts, to_frame
 from svc_analytics.formatting.texts import counted
@@ -36,9 +28,11 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import tool_version
 from svc_analytics.lake.typed_files import append_rows, read_rows
+from svc_analytics.matching.books import entry_tables, is_own_file
 from svc_analytics.matching.headings import BOOKS, KINDS, find_headings
 from svc_analytics.matching.list_file import read_list
 from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
+from svc_analytics.matching.tables import MEANING, open_table, summary_table
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.periods import Period, parse_period
@@ -65,22 +59,6 @@ SUMMARY = pa.schema(
 _SENTENCES = "matches.csv"  # of people, on rows that differ
 _COLUMNS = ("kind", "code", "key", "reason", "by", "at")  # of theirs
 _KNOWN = pa.schema([(name, pa.string()) for name in ("code", "key", "said")])
-# The lines of the entries that a ledger should hold.
-_LINE = pa.schema({"id": pa.string(), "day": pa.date32(), "account": pa.string(), "amount": MONEY})
-_MEANINGS = (
-    *("match.agreed", "match.within", "match.ambiguous", "match.no_payment", "match.no_order"),
-    *("match.paid_twice", "match.short", "match.over", "match.refunded", "match.refunded_in_part"),
-    *("match.refunded_over", "match.cancelled_but_paid", "match.expired_but_paid"),
-    *("match.other_currency", "match.other_period", "match.not_arrived", "match.not_sent"),
-    *("match.arrived_twice", "match.arrived_less_fee", "match.other_amount"),
-    *("match.entry_missing", "match.entry_doubled", "match.entry_edited", "match.entry_foreign"),
-    "match.other_account",
-)
-MEANING = {code.partition(".")[2]: Message(code) for code in _MEANINGS}  # by code, in their order
-OPEN_HEADS = ["what it is", "theirs", "their amount", "ours", "our amount"]
-_HEADS = ["what it is", "count", "coin", "theirs", "ours", "difference", "ours, USD"]
-_MOST_LETTERS = 60  # of what an ambiguous row could be
-_UNPRICED = "one of them has no USD value"
 
 
 @dataclass(frozen=True)
@@ -384,78 +362,3 @@ def read_known(folder: Path, kind: str) -> pa.Table:
     }
     known = [{"code": code, "key": key, "said": text} for (code, key), text in said.items()]
     return pa.Table.from_pylist(known, _KNOWN)
-
-
-# ---------- The entries that a ledger should hold of a month
-
-
-def entry_tables(
-    lake: Lake, asked: Asked, month: str, at: PeriodOptions, preset: str | None
-) -> tuple[Asked, pa.Table]:
-    """Return the question in the currency of the books, and the lines of their entries."""
-    if preset not in PRESETS:
-        raise ConfigError(f"say which ledger it is, with --preset: {', '.join(PRESETS)}")
-    accounts = read_accounts(lake.path / ACCOUNTS)
-    source = books_source(lake, month, at, may_be_provisional=True)
-    books = books_for(lake, source, accounts, PRESETS[preset])
-    currency, places = books.journal.currency.lower(), books.journal.places
-    rows = [
-        (entry["id"], date.fromisoformat(entry["day"]), account, Decimal(cents).scaleb(-places))
-        for entry in _imported(lake, books, Ledger.of(lake.path, preset, accounts.file))
-        for _, _, account, cents in entry["lines"]
-    ]
-    columns = list(zip(*rows, strict=True)) or [()] * len(_LINE)
-    arrays = [pa.array(column, each.type) for column, each in zip(columns, _LINE, strict=True)]
-    lines = pa.Table.from_arrays(arrays, schema=_LINE)
-    return replace(asked, currency=currency), lines
-
-
-def _imported(lake: Lake, books: Books, ledger: Ledger) -> Iterator[Facts]:
-    """Yield the entries that were imported before these, which correct them, and these."""
-    before = read_booked(lake.path / BOOKED, ledger).get(books.journal.label, ())
-    for booked in before[: books.count]:
-        yield from booked["entries"]
-    for entry in books.journal.entries:
-        yield facts_of(entry, books.count)
-
-
-def is_own_file(lake: Lake, digest: str) -> bool:
-    """Tell whether a list is a file that `books` wrote beside the lake."""
-    folder = lake.path / BOOKED
-    files = (path for path in folder.glob("*") if path.is_file())
-    return any(sha256(path.read_bytes()).hexdigest() == digest for path in files)
-
-
-# ---------- The tables of a match, as a terminal, a notebook and the desk show them
-
-
-def summary_table(sums: Iterable[Mapping[str, Any]]) -> DisplayTable:
-    """Return the sums of both sides by code and coin; the count of a code stands once."""
-    rows, before = [], ""
-    for row in sums:
-        code = row["code"]
-        theirs, ours = (row[side] or 0 for side in SIDES)
-        count = Cell("" if code == before else f"{row['count']:,}", is_number=True)
-        amounts = (theirs, ours, EXACT.subtract(theirs, ours))
-        cells = [number_cell(amount, COIN, is_exact=True) for amount in amounts]
-        usd = Decimal() if row["ours"] is None else row["ours_usd"]
-        cells.append(replace(number_cell(usd, USD, why=_UNPRICED), exact=""))  # the rows have it
-        rows.append([Cell(MEANING[code]), count, Cell(row["coin"]), *cells])
-        before = code
-    return DisplayTable("", _HEADS, lined_up(rows), len(rows))
-
-
-def open_cells(row: Mapping[str, Any]) -> Iterator[Cell]:
-    """Yield the cells of an open row: what it is or could be, and each side with its amount."""
-    names = shorten(row["candidates"] or "", _MOST_LETTERS, placeholder=" …")
-    yield Cell(Message("it could be {names}", names=names) if names else MEANING[row["code"]])
-    for side in SIDES:
-        amount, coin = row[f"{side}_amount"], row[f"{side}_currency"]
-        yield Cell(row[f"{side}_key"] or "")
-        yield Cell("" if amount is None else f"{format_amount(amount)} {coin}", is_fixed=True)
-
-
-def open_table(rows: Iterable[Mapping[str, Any]], title: str, count: int) -> DisplayTable:
-    """Return the first open rows as a table, each with its lines of their list."""
-    cells = [[*open_cells(row), Cell(row["lines"] or "")] for row in rows]
-    return DisplayTable(title, [*OPEN_HEADS, "lines"], cells, count)

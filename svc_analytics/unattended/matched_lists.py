@@ -19,6 +19,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.texts import counted
 from svc_analytics.lake.lake import Lake
 from svc_analytics.matching.headings import BOOKS, KINDS
+from svc_analytics.matching.tables import MEANING
 from svc_analytics.money import format_amount
 from svc_analytics.periods import MONTH, noun_of
 from svc_analytics.unattended.notices import OPEN, Notice, read_notice_log, state
@@ -128,8 +129,6 @@ def _subject(of: str) -> str:
 
 
 def _row(of: str, label: str, row: dict[str, Any]) -> Notice:
-    from svc_analytics.matching.match import MEANING  # loaded by now: this row is of a match
-
     sides = [
         f"{side} {row[f'{side}_key'] or '–'} {format_amount(amount)} {row[f'{side}_currency']}"
         for side in ("theirs", "ours")

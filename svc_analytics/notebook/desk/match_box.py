@@ -9,7 +9,8 @@ from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing.acceptances import last_name
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.matching.headings import BOOKS, ORDERS, PAYOUTS
-from svc_analytics.matching.match import MEANING, OPEN_HEADS, Match, open_cells, summary_table
+from svc_analytics.matching.match import Match
+from svc_analytics.matching.tables import MEANING, OPEN_HEADS, open_cells, summary_table
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import PressTable, content_of
