@@ -74,7 +74,10 @@ def parse_instant(text: str) -> tuple[int, bool]:
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAY_OR_INSTANT = re.compile(
     r"(?<![\w/-])((?:19|20)[0-9]{2})-(0[1-9]|1[0-2])-([0-3][0-9])"
-    r"(?:[T ]([0-9]{2}:[0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)?(Z)?)?(?![\w-])"
+    r"(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?(Z)?)?(?![\w-])"
+)
+_WORDS = re.compile(
+    rf"([0-3]?[0-9]) ({'|'.join(_MONTHS)})(?: ((?:19|20)[0-9]{{2}}))?", re.IGNORECASE
 )
 
 
@@ -98,7 +101,7 @@ def readable_instant(at: datetime, timespec: str = "minutes") -> str:
     return f"{text}Z" if at.tzinfo else text
 
 
-def in_words(text: str) -> str:
+def in_words(text: str, *, has_seconds: bool = False) -> str:
     """Return a text with its days as people say them, and its instants to the minute.
 
     Days of the Jalali calendar stay as they are.
@@ -108,18 +111,32 @@ def in_words(text: str) -> str:
     """
 
     def words(match: re.Match[str]) -> str:
-        year, month, day, time, zone = match.groups()
-        at = f" {time}{zone or ''}" if time else ""
+        year, month, day, time, seconds, zone = match.groups()
+        at = f" {time}{(seconds or '') * has_seconds}{zone or ''}" if time else ""
         return f"{int(day)} {_MONTHS[int(month) - 1]} {year}{at}"
 
     return _DAY_OR_INSTANT.sub(words, text)
 
 
+def in_digits(text: str) -> str:
+    """Return a text with the days that `in_words` wrote as they are in records.
+
+    >>> in_digits("31 Oct 2026 09:30Z"), in_digits("1 oct")
+    ('2026-10-31 09:30Z', '-10-01')
+    """
+
+    def digits(match: re.Match[str]) -> str:
+        day, month, year = match.groups()
+        return f"{year or ''}-{_MONTHS.index(month.title()) + 1:02}-{int(day):02}"
+
+    return _WORDS.sub(digits, text)
+
+
 def parse_bound(text: str) -> int:
-    """Parse a person's date (its UTC midnight) or RFC 3339 instant."""
+    """Parse a person's date (its UTC midnight), as tables show it too, or RFC 3339 instant."""
     try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
-            return to_micros(datetime.fromisoformat(f"{text}T00:00:00+00:00"))
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", day := in_digits(text), re.ASCII):
+            return to_micros(datetime.fromisoformat(f"{day}T00:00:00+00:00"))
         return parse_instant(text)[0]
     except (DataError, ValueError) as error:
         message = f"{text!r} is not a date or an instant: write 2026-10-01 or 2026-10-01T00:00:00Z"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.status_line import NOWHERE, StatusLine, running
 from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.formatting.values import display_text, is_exact_number, is_ratio
-from svc_analytics.instants import readable_instant
+from svc_analytics.instants import in_words, readable_instant
 from svc_analytics.messages import MESSAGE_COLUMN, TEXTS, Message, stored_text
 from svc_analytics.money import EXACT, HALF_UP, format_amount, group_digits
 from svc_analytics.periods import GREGORIAN, find_calendar
@@ -222,6 +222,14 @@ class Cell:
     shade: int = 0  # from 0, none, to SHADES
     number: Number | None = field(default=None, compare=False, repr=False)
     at: date | None = field(default=None, compare=False, repr=False)  # the day or instant of it
+
+    @property
+    def in_english(self) -> str:
+        """Its text, with days as people say them; those of a column stand in line."""
+        if self.at is None:
+            return in_words(self.text) if isinstance(self.text, Message) else self.text
+        words = in_words(self.text, has_seconds=True)
+        return f"{_DIGIT}{words}" if words[1] == " " else words
 
     @property
     def look(self) -> str:

@@ -132,7 +132,9 @@ def _why(dash: str, reason: str) -> Message:
 
 def cell_text(cell: Cell) -> str:
     """Write a cell as plain text."""
-    return f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
+    if cell.is_number:
+        return f"{cell.text}{cell.padding}"
+    return cell.in_english if cell.at else single_line(cell.in_english)
 
 
 def _least(cell: Cell) -> int:
@@ -369,7 +371,7 @@ _STRIPES = (
 
 
 def _cell_text(cell: Cell) -> str:
-    return escape(single_line(cell.text))
+    return escape(cell_text(replace(cell, padding="")))
 
 
 def shown_html(text: str) -> str:

@@ -117,6 +117,8 @@ class PageWords:
 
     def cell(self, cell: Cell, *, has_words: bool = False) -> str:
         """Return the text of a cell, which holds a number, a day, words of ours or a name."""
+        if self.language.is_english:
+            return escape(visible(cell.in_english))
         if isinstance(cell.text, Message) or (cell.is_number and not is_number(cell.text)):
             return self.shown(cell.text)
         if cell.is_number:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from html import escape
 from typing import Any
@@ -18,6 +19,7 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.status_line import StatusLine
+from svc_analytics.instants import parse_bound
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.figures import figures_table
@@ -41,6 +43,16 @@ def test_amounts_are_whole_and_their_thousands_are_apart():
     """Every digit that a coin has, in both forms; the column of coins is the unit."""
     assert ">1,234,567.000000000000000001</td>" in HTML
     assert "btc          1,234,567.000000000000000001" in repr(svc.show(TABLE))
+
+
+def test_days_stand_in_line_as_people_say_them():
+    """As text and as HTML; files and SQL keep `2026-10-01`."""
+    days = pa.table({"day": [date(2026, 10, 1), date(2026, 9, 30)]})
+    assert repr(svc.show(days)).splitlines()[2:] == [" 1 Oct 2026", "30 Sep 2026"]
+    assert ">\N{FIGURE SPACE}1 Oct 2026</td>" in svc.show(days)._repr_html_()
+    paid = pa.table({"paid_at": [datetime(2026, 10, 1, 9, 5, 7, 120000, tzinfo=UTC)]})
+    assert "1 Oct 2026 09:05:07Z" in repr(svc.show(paid))
+    assert parse_bound("1 Oct 2026") == parse_bound("2026-10-01")  # what stands there can be typed
 
 
 def test_a_unit_stands_once_in_the_head():

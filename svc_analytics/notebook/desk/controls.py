@@ -46,13 +46,12 @@ class Looks:
 
     def cell(self, cell: Cell, *, is_ours: bool) -> str:
         """Return the text of a cell; one of other people stays as it is, where it is not ours."""
-        text = escape_invisible(cell_text(cell))
-        if self.language.is_english or not text:
-            return text
+        if self.language.is_english:
+            return escape_invisible(cell_text(cell))
         if is_number(cell.text):
-            return self.language.number(text)
+            return self.language.number(f"{cell.text}{cell.padding}")
         is_ours = is_ours or cell.is_fixed or isinstance(cell.text, Message)
-        return self.language.text(visible(cell.text)) if is_ours else text
+        return self.language.text(visible(cell.text)) if is_ours else single_line(cell.text)
 
     def line(self, *parts: str, is_announced: bool = False) -> str:
         """Return texts as a line; one that is told is read out when it changes."""

@@ -368,7 +368,7 @@ def _reason_of(receipt: pa.Table | None) -> str:
 
 def _cell(value: Any, field: pa.Field) -> Cell:
     if isinstance(value, datetime):
-        return Cell(readable_instant(value), is_fixed=True)
+        return Cell(readable_instant(value), is_fixed=True, at=value)
     is_usd = value is not None and kind_of(field) == USD
     text = readable_text(value, USD) if is_usd else display_text(value)
     return Cell(text, is_fixed=is_number(text) or field.name in WORDED)
@@ -491,5 +491,5 @@ def _value_cell(value: Any, unit: str) -> Cell:
     if value is None:
         return Cell("")
     if isinstance(value, datetime):
-        return Cell(readable_instant(value))
+        return Cell(readable_instant(value), at=value)
     return _number(value, kind_of_unit(unit))

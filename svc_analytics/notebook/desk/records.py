@@ -14,7 +14,7 @@ import pyarrow as pa
 from svc_analytics.formatting.cells import ROUNDED, USD_PLACES
 from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
 from svc_analytics.formatting.status_line import StatusLine, attach, status_line_of
-from svc_analytics.instants import to_micros
+from svc_analytics.instants import in_digits, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, joined
 from svc_analytics.periods import Period, month
@@ -311,10 +311,10 @@ def _holding(views: _Views, origin: Origin, text: str) -> str:
 def _sought(text: str) -> str:
     """Return a text that somebody read off a table as records hold it.
 
-    >>> _sought("2,000.5"), _sought("2026-10-01 08:30Z"), _sought(" SVC-1")
+    >>> _sought("2,000.5"), _sought("1 Oct 2026 08:30Z"), _sought(" SVC-1")
     ('2000.5', '2026-10-01 08:30', 'svc-1')
     """
-    plain = text.strip().removeprefix(ROUNDED).lower()
+    plain = in_digits(text.strip().removeprefix(ROUNDED).lower())
     if re.fullmatch(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?", plain):
         return plain.replace(",", "")
     return re.sub(r"(?<=[0-9:.]{5})z$", "", plain)

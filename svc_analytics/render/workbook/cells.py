@@ -42,7 +42,7 @@ LINE = 60  # letters
 LINE_HEIGHT = 15.5  # points
 CUT = "… (cut: the whole text is in the other forms)"
 RICH = "<r>"
-DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+DAY_FORMAT, INSTANT_FORMAT = "d mmm yyyy", "d mmm yyyy hh:mm:ss"
 _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 HEADING = "#0B5394"  # the colour of the words above a group of rows
