@@ -31,8 +31,7 @@ Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
 FORMAT = 2  # of manifests; one without a number is 1, as before 0.2.0
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
-WHOLE_GROUP = 1 << 20  # rows: a shorter table is one row group of Parquet
-_GROUP = 1 << 17  # rows of a row group of a longer one: only these are in memory at a time
+ROW_GROUP = 1 << 17  # rows of a row group of Parquet: only these are in memory at a time
 
 
 def write_csv(table: pa.Table, path: Path) -> str:
@@ -53,16 +52,15 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table of a statement as Parquet, each column with its meaning as a comment."""
     fields = [_commented(field, path.stem) for field in table.schema]
     table = detach(table.cast(pa.schema(fields, table.schema.metadata)))
-    rows = _GROUP if len(table) > WHOLE_GROUP else WHOLE_GROUP
     options = {"compression": "zstd", "write_page_checksum": True}
     with (
         path.open("wb") as file,  # Arrow itself opens no path that a locale cannot write
         pq.ParquetWriter(file, table.schema, **options) as writer,
     ):
-        for start in range(0, max(len(table), 1), rows):
-            group = table.slice(start, rows).combine_chunks()
+        for start in range(0, max(len(table), 1), ROW_GROUP):
+            group = table.slice(start, ROW_GROUP).combine_chunks()
             drop_pages()
-            writer.write_table(group, rows)
+            writer.write_table(group, ROW_GROUP)
 
 
 def _commented(field: pa.Field, table: str) -> pa.Field:

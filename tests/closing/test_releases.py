@@ -518,6 +518,7 @@ def rewritten(name: str, **options: object) -> Change:
 OTHER_BYTES: dict[str, Change] = {
     "compression": rewritten("lines.parquet", compression="snappy"),
     "no statistics": rewritten("lines.parquet", write_statistics=False),
+    "row groups": rewritten("lines.parquet", row_group_size=2),
     "no dictionary": rewritten("lines.parquet", use_dictionary=False),
     "another writer": lambda folder, manifest: (
         (folder / "lines.parquet").write_bytes(
