@@ -324,7 +324,7 @@ PLAIN_CSV = Preset(
     "csv",
     _write_plain,
     arrives="as your program takes it",
-    again="that depends on your program: entry_id stays the same, so it can find a second import",
+    again="as your program takes it: entry_id stays the same, so it can find out",
     settings={"jalali": CodeForm("yes|no", "yes or no", "yes")},
     takes_tax=True,
     tracked=None,
