@@ -243,7 +243,7 @@ def _text(done: LineProof) -> str:
         (
             f"line {done.line_number} of {done.folder} is proven in {done.file}",
             f"its checkpoint is {is_signed}",
-            f"who checks it runs: python verify.py --proof {done.file.name}",
+            f"to check it, run: python verify.py --proof {done.file.name}",
         )
     )
 
