@@ -97,7 +97,7 @@ class Finding:
             return self._of_record(_IS_LEFT_OUT)
         if self.is_blocking:
             return Message("Accepted. It no longer keeps a month from being final.")
-        return Message("Accepted. It kept nothing from being final.")
+        return Message("Accepted. It blocked no month.")
 
     def _of_record(self, sentence: str) -> Message:
         """Say it of its record: which, how much, in what coin."""

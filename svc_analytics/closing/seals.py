@@ -353,7 +353,7 @@ def lake_around(folder: Path) -> Lake | None:
 # Statements are looked for next to the folder and in the lake.
 
 
-_SEALED_BEFORE = "{label} was sealed before as {seal}: find out what became of it"
+_SEALED_BEFORE = "{label} was sealed before as {seal}: find out what happened to it"
 _SEALED_FIRST = "{label} was closed before {earlier}. Next time close the oldest {NOUN} first"
 
 

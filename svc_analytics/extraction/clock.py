@@ -32,14 +32,14 @@ from svc_analytics.schema import Stream
 
 SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete
 ANSWERS = 5  # of the service, where its first ones do not agree with this machine
-_OUTLIER = "{count} answer of the service told a time that is off by {OFF}: not counted"
-_OUTLIERS = "{count} answers of the service told a time that is off by {OFF}: not counted"
+_OUTLIER = "{count} answer of the service had a clock that is off by {OFF}: not counted"
+_OUTLIERS = "{count} answers of the service had a clock that is off by {OFF}: not counted"
 _AHEAD = (
-    "the service's clock is {OFF} ahead of this machine's: time is called read only up to {until}; "
+    "the service's clock is {OFF} ahead of this machine's: time counts as read only up to {until}; "
     "check both"
 )
 _BEHIND = (
-    "the service's clock is {OFF} behind this machine's: time is called read only up to {until}; "
+    "the service's clock is {OFF} behind this machine's: time counts as read only up to {until}; "
     "check both"
 )
 _FARTHEST = to_micros(datetime(9000, 1, 1, tzinfo=UTC))  # a date beyond it is none, as before 1970

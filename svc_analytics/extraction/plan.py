@@ -46,8 +46,8 @@ _MANY_GONE = (
     "check"
 )
 _RETRACTED = (
-    "{STREAM} of {START} .. {end} had been called read before that time had come, by a wrong "
-    "clock: retracted, and read again up to now"
+    "by a wrong clock, {STREAM} of {START} .. {end} had been marked as read before that time had "
+    "come: the mark is removed, and the time is read again up to now"
 )
 _SET_ASIDE = "records set aside: {count}"
 _CHANGED = "records changed since they were read: {count}"

@@ -21,7 +21,10 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.schema import STREAMS, Stream
 
 MOST_READINGS = 3  # in one run, of time in which the list moves
-_MOVED = "{STREAM} of {START} .. {end} moved at each of {count} readings: provisional till the next"
+_MOVED = (
+    "the list of {STREAM} of {START} .. {end} changed during each of {count} readings: "
+    "provisional until the next"
+)
 _OUT_OF_ORDER = (
     "the service does not list {STREAM} newest first ({newer} after {older}): the list was read "
     "to its end"

@@ -290,7 +290,7 @@ class MatchOptions(PeriodOptions, total=False):
 
 @option_defaults(month="", within=0, window=WINDOW, preset=None, zone="UTC", calendar=None)
 def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -> Match:
-    """Match a month with a list of theirs: does it agree?
+    """Match a month with another list, such as orders: does it agree?
 
     `kind` is `orders`, a shop's orders beside the payments; `payouts`, what arrived by the list of
     an exchange or a bank beside the payouts; or `books`, a ledger's export beside the entries that

@@ -109,7 +109,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> str:
     here = {each.name for each in folder.iterdir()} - left_over(folder)
     sums = {name: hash_of(folder, name) for name in here & known}
     wrong = {f"{name} is not as sealed" for name in files if files[name] != sums.get(name)}
-    wrong |= {f"{name} is not of it" for name in here - known}
+    wrong |= {f"{name} is not a file of this statement" for name in here - known}
     if here & ADDED:
         lines = {*read(folder, "SHA256SUMS").decode("utf-8", "replace").splitlines(keepends=True)}
         lines ^= {f"{sums[name]}  {name}\n" for name in sums if name != "SHA256SUMS"}
@@ -120,7 +120,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> str:
 
 def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
     tree: Any = manifest.get("tree")
-    require(tree or not (folder / "checkpoint").exists(), "it is of no tree of the manifest")
+    require(tree or not (folder / "checkpoint").exists(), "the manifest has no tree for it")
     leave_if(tree is None, "no tree: sealed before there were trees", 0)
     text = (f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
         f"{tree['root']}\nseal {manifest['seal']}\nversion {manifest['version']}\n"

@@ -50,7 +50,7 @@ from svc_analytics.warehouse.connection import MOST_MEMORY
 
 State = Literal["well", "note", "wrong"]
 _NOT_OWNER = stat.S_IRWXG | stat.S_IRWXO
-_TELLS = "it tells of runs: see the page Schedule the close, Be notified"
+_TELLS = "it is notified of runs: see the page Schedule the close, Be notified"
 _IF_WANTED = "where they are to be sealed: svc-analytics close --all-due"
 _FOLDERS = (*STREAMS, *SIDE_STREAMS, VERDICTS_FOLDER)
 _LOOK = "see what it printed, in the log of its timer"
@@ -163,7 +163,7 @@ def notices(watching: Watching) -> Iterator[Point]:
         yield _receiver(one, watching)
     if not watching.notifiers:
         mend = "give SVC_NOTIFY, such as smtps://mail.example?from=…&to=…"
-        yield Point("notices", "note", "nobody is told what became of a run", mend)
+        yield Point("notices", "note", "nobody is notified of what became of a run", mend)
 
 
 def _receiver(one: Notifier, watching: Watching) -> Point:

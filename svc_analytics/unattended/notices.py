@@ -186,11 +186,11 @@ def well(
     months, no other command is `waiting` for one, and no month `elsewhere`, by other zones and
     calendars.
     """
-    lines = [f"what was told of {name} waits for a person still" for name in waiting]
+    lines = [f"what was reported of {name} still waits for a person" for name in waiting]
     if elsewhere:
         lines.append(f"not sealed, and not closed by this run: {', '.join(elsewhere)}")
     if not lines:
-        of = "" if is_whole else f"of what was told of {command}, "
+        of = "" if is_whole else f"of what was reported of {command}, "
         lines = [f"{of}nothing waits for a person now"]
     return Notice("well", "well", "it is well again", tuple(lines))
 

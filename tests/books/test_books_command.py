@@ -315,6 +315,8 @@ def test_a_provisional_month_has_no_books(closer, tmp_path):
     done = closer.close("2026-10", formats=("csv", "books"))
     assert done.state == "provisional"
     assert (done.folder / "summary.csv").exists() and not (done.folder / "books.csv").exists()
-    with pytest.raises(PeriodNotClosed, match="books is a form of a final month"):
+    with pytest.raises(
+        PeriodNotClosed, match="books can be written only for a month that is final"
+    ):
         statement(desk.lake, "2026-10").save(tmp_path / "out", ["books"])
     assert not (tmp_path / "out").exists()

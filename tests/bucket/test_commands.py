@@ -114,7 +114,7 @@ def test_a_copy_that_was_damaged_on_its_way_is_got_again(closed):
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     count = ("sql", "--csv", "select sum(amount) as n from payments")
     first, second = closed(*count), closed(*count)
-    assert first.code == 1 and "is removed: run the command again" in first.err
+    assert first.code == 1 and "was removed: run the command again" in first.err
     assert second.code == 0 and second.out.startswith("n\n")
 
 

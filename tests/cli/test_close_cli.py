@@ -68,8 +68,8 @@ def test_a_month_that_one_clock_alone_calls_over_is_3(call, closer, ahead):
     assert done.code == 3 and "2026-10 sealed as" in done.out
     assert "2026-11 " not in done.out
     assert (
-        f"2026-11 is not closed because it is due by {ahead}, 2026-12-05T00:00:00Z, and not by "
-        f"{behind}, 2026-11-25T00:00:00Z: correct the one that is wrong"
+        f"2026-11 is not closed because {ahead} says 2026-12-05T00:00:00Z, when it is due, and "
+        f"{behind} says 2026-11-25T00:00:00Z, when it is not: correct the clock that is wrong"
     ) in done.err
     last = json.loads(call("close", "--all-due", "--json").out)["months"][-1]
     assert (last["label"], last["state"]) == ("2026-11", "waiting")

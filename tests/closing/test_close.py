@@ -292,7 +292,9 @@ def bucket(tmp_path) -> BucketStorage:
 
 def test_a_damaged_copy_of_an_object_is_removed_and_got_again(bucket):
     path = bucket.folder / "payments" / "2026-10.parquet"
-    told = r"2026-10\.parquet is torn or altered: .* is removed: run the command again; if .*: mend"
+    told = (
+        r"2026-10\.parquet is torn or altered: .* was removed: run the command again; if .*: mend"
+    )
     with pytest.raises(LakeError, match=told), mended(bucket):
         raise DamagedFile(path, "mend it")
     assert not path.exists()

@@ -92,7 +92,7 @@ def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(closer
     found = derived(folder)
     assert not (found.broken or found.unproven or found.notes)
     (folder / SIGNATURE).unlink()
-    text = f"2026-10-forms: it tells of the key {by}, which {SIGNATURE} is not by"
+    text = f"2026-10-forms: it names the key {by}, but that key did not make {SIGNATURE}"
     assert derived(folder).broken == [text]
 
 

@@ -277,7 +277,7 @@ def test_a_month_whose_seal_was_removed_is_not_forgotten(closer):
     manifest = read_manifest(folder)
     (folder / "manifest.json").write_text(json.dumps(manifest | {"seal": None}))
     note = closer.close(formats=("csv",)).note
-    assert note == f"2026-10 was sealed before as {manifest['seal']}: find out what became of it"
+    assert note == f"2026-10 was sealed before as {manifest['seal']}: find out what happened to it"
 
 
 @pytest.mark.parametrize("text", ["", "seal,label\n", 'seal,"', "\xff"], ids=repr)

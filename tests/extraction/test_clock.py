@@ -130,7 +130,7 @@ def test_an_answer_that_is_off_is_noted_with_by_how_much(desk, hours):
     """One of five answers; the other four are right."""
     tell(desk.service, NOW + timedelta(hours=hours))
     [note] = desk.extract(workers=1).notes
-    assert note == "1 answer of the service told a time that is off by 3 days: not counted"
+    assert note == "1 answer of the service had a clock that is off by 3 days: not counted"
 
 
 @pytest.mark.parametrize(("hours", "side"), [(75, "ahead of"), (-75, "behind")])
@@ -214,7 +214,7 @@ def test_a_lake_that_claims_the_future_heals(misled, passed):
     service.payments.append(payment(900, f"{NOW + timedelta(hours=1):%FT%TZ}"))
     run = misled.extract()
     assert run.needs_attention and run.retracted.keys() == {"payments", "payout_records"}
-    assert "had been called read before that time had come" in extraction_text(misled.lake, run)
+    assert "had been marked as read before that time had come" in extraction_text(misled.lake, run)
     assert json.loads(extraction_json(misled.lake, run))["retracted"]["payments"]
     check_all(misled.lake, misled.service)
     assert covered(misled) == (service.now - minutes(5), service.now)

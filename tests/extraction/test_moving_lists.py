@@ -111,7 +111,7 @@ def test_a_list_that_never_stands_still_is_provisional_till_the_next_run(desk):
     """Three readings were disturbed each: nothing complete is claimed of what moved."""
     while_read(desk.service, appear, 10**6)
     run = read(desk)
-    assert run.doubtful and "moved at each of 3 readings" in run.notes[0]
+    assert run.doubtful and "changed during each of 3 readings" in run.notes[0]
     assert desk.lake.coverage(PAYMENTS).provisional
     desk.service.intercept = None
     assert not read(desk).doubtful

@@ -61,7 +61,7 @@ def test_what_agrees_with_a_month_that_was_not_read_whole_ends_with_3(tmp_path, 
     Path("a.csv").write_text(agreeing(shop))
     done = run("match", "orders", "a.csv", *MONTH)
     assert done.code == 3 and "open row" not in done.out
-    assert "payout_records of 2026-10 were not read whole" in done.out
+    assert "payout_records of 2026-10 were not read completely" in done.out
 
 
 def month_of(record: dict) -> str:

@@ -174,7 +174,7 @@ def test_what_was_not_read_is_said_and_not_taken_for_nothing(match, tmp_path):
     both = match(None, [row])
     assert counts(both) == {"agreed": 1}
     assert both.notes == (
-        "payout_records of 2026-10 were not read whole: what was refunded is not known",
+        "payout_records of 2026-10 were not read completely: what was refunded is not known",
     )
     with pytest.raises(ConfigError, match="payout_records of 2026-10 were not read: run"):
         svc.match(both.lake, "payouts", pd.DataFrame(ARRIVED), month="2026-10")

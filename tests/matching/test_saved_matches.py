@@ -90,7 +90,7 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
     place = both.save()
     assert status(sealed, kind="books-qbo")[0] == "held"
     again(place, "rows.csv", others[0][0], "another entry")
-    assert status(sealed, kind="books-qbo")[1].startswith("the lake has other ones of ours: ")
+    assert status(sealed, kind="books-qbo")[1].startswith("the lake gives other amounts of ")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
     [
         (lambda at: (at / "rows.csv").write_text("code\n"), "rows.csv is not as match.json says"),
         (lambda at: (at / "summary.csv").unlink(), "summary.csv is missing"),
-        (lambda at: (at / "note.txt").write_text("x"), "note.txt is not of it"),
+        (lambda at: (at / "note.txt").write_text("x"), "note.txt does not belong to this match"),
         (lambda at: (at / "match.json").write_text("{}"), "match.json cannot be read"),
         (lambda at: (at / "match.json").write_text("[" * 99999), "match.json cannot be read"),
         (lambda at: again(at, "rows.csv", "100", "1e9999999"), "match.json cannot be read"),
@@ -123,7 +123,7 @@ def test_an_amount_of_ours_that_was_made_to_fit_is_no_longer_that_of_the_lake(
     for name in ("rows.csv", "summary.csv", "match.json"):
         again(place, name, "100", "99")
     outcome, text = status(sealed)
-    assert outcome == "FAILED" and text.startswith("the lake has other ones of ours: ")
+    assert outcome == "FAILED" and text.startswith("the lake gives other amounts of ")
 
 
 def test_a_match_of_another_seal_is_not_checked_and_not_packed(desk, closer, tmp_path, monkeypatch):

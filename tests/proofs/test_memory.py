@@ -192,7 +192,7 @@ def test_a_person_goes_on_with_a_written_reason(signed, tmp_path, monkeypatch):
         with pytest.raises(NotProven):
             svc.sign_all(lake, reason=blank)
     [note] = svc.sign_all(lake, reason="the disk of November is lost").notes
-    assert note.startswith("it goes on by the word of mina: the disk of November is lost. ")
+    assert note.startswith("mina decided to go on: the disk of November is lost. ")
     *_, known = json.loads((state_folder() / chain.MEMORY).read_text())["chains"]
     [step] = known["went_on"]
     assert (step["by"], step["reason"]) == ("mina", "the disk of November is lost")
@@ -247,7 +247,7 @@ def newer(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("trouble", "kind", "says"),
     [
-        (a_file, ConfigError, "name one that can by SVC_STATE_DIR"),
+        (a_file, ConfigError, "name another one by SVC_STATE_DIR"),
         (torn, NotProven, "is torn or altered"),
         (flipped, NotProven, "is torn or altered"),
         (newer, NotProven, "is of a newer release"),

@@ -312,7 +312,7 @@ def test_a_file_that_is_not_of_it_is_named(strange, name):
     strange.write(name, "audited")
     strange.sums()
     status, text = outcomes(strange.folder)["files"]
-    assert (status, text) == ("FAILED", f"{name} is not of it")
+    assert (status, text) == ("FAILED", f"{name} is not a file of this statement")
     assert foreign_files(strange.folder, read_manifest(strange.folder)) == [name]
 
 
@@ -322,7 +322,10 @@ def test_a_file_that_is_not_of_it_is_named(strange, name):
 def test_a_folder_within_it_is_named_as_no_part_of_it(strange, name):
     """It is neither missing nor a link."""
     (strange.folder / name).mkdir()
-    assert outcomes(strange.folder)["files"] == ("FAILED", f"{name} is not of it")
+    assert outcomes(strange.folder)["files"] == (
+        "FAILED",
+        f"{name} is not a file of this statement",
+    )
     assert foreign_files(strange.folder, read_manifest(strange.folder)) == [name]
 
 
@@ -345,7 +348,9 @@ def test_many_strays_are_one_short_line(strange):
     for number in range(3000):
         (strange.folder / f"stray-{number:04}").touch()
     _, text = outcomes(strange.folder)["files"]
-    assert text.startswith("stray-0000 is not of it, ") and text.endswith(" and 2980 more")
+    assert text.startswith("stray-0000 is not a file of this statement, ") and text.endswith(
+        " and 2980 more"
+    )
 
 
 def test_a_manifest_names_no_file_that_is_another_s_to_some_systems(strange):

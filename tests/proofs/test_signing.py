@@ -452,7 +452,7 @@ def test_the_commands_say_it_and_end_with_3(unsigned, run, monkeypatch, tmp_path
     for words in (("--all",), ("2026-09",), (str(places(lake) / "2026-09"),)):
         refused = run("sign", *words, *where)
         assert (refused.code, len(refused.lines)) == (3, 1)
-        assert "Remembered is: seals: 3, the newest: 2026-10, root " in refused.err
+        assert "Remembered: seals: 3, the newest: 2026-10, root " in refused.err
     gone_on = run("sign", "--all", "--reason", "the newer disk is lost", "--json", *where)
     document = json.loads(gone_on.out)
     assert gone_on.code == 0 and document["refused"] == []

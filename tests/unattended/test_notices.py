@@ -351,9 +351,9 @@ def test_what_waits_is_said_by_a_run_that_looked_at_all_months(watched, told, mo
     assert run("close") == []
     state(Notice("x", "failed", "x"))
     assert run("close", period="2026-Q3") == []
-    waits = "what was told of extract waits for a person still"
+    waits = "what was reported of extract still waits for a person"
     assert run("close") == [("well", waits)]
-    over = "of what was told of extract, nothing waits for a person now"
+    over = "of what was reported of extract, nothing waits for a person now"
     assert run("extract") == [("well", over)]
     assert [event for event, _ in run("close", held("2026-09"))] == ["attention"]
     assert run("close") == [("well", "nothing waits for a person now")]

@@ -324,7 +324,7 @@ PLAIN_CSV = Preset(
     "csv",
     _write_plain,
     arrives="as your program takes it",
-    again="as your program takes it: entry_id stays the same, and tells it",
+    again="as your program takes it: entry_id stays the same, so it can find out",
     settings={"jalali": CodeForm("yes|no", "yes or no", "yes")},
     takes_tax=True,
     tracked=None,

@@ -243,7 +243,7 @@ def _text(done: LineProof) -> str:
         (
             f"line {done.line_number} of {done.folder} is proven in {done.file}",
             f"its checkpoint is {is_signed}",
-            f"who checks it runs: python verify.py --proof {done.file.name}",
+            f"to check it, run: python verify.py --proof {done.file.name}",
         )
     )
 
@@ -273,7 +273,7 @@ def statement_verify(
     Renders the statement again and compares every file, every fact and the chain of
     earlier seals, and every figure with the lake; prints each difference, and what
     could not be proven. Then it says whether the statement is sealed, signed, stamped
-    and proven, each held, FAILED, not checked, or not compared, as a page that another
+    and proven, each held, FAILED, not checked, or not compared, such as a page that another
     release made. DIR may be a package (ZIP).
     """
     lake = None if data_dir is None else Lakehouse(data_dir)

@@ -31,8 +31,8 @@ from svc_analytics.warehouse.images import write_views
     "--let-go",
     metavar="PATH",
     multiple=True,
-    help="Let go what the lake lost, a file or a folder: it is told and kept no longer. "
-    "Repeatable.",
+    help="Report this file or folder that the lake lost no longer; --keep then removes its "
+    "copies. Repeatable.",
 )
 @shared_options.shared_options
 def backup(
@@ -81,7 +81,8 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
         echo_note(line, "torn_file", "warning", path=path)
     for thing in things_of({*done.lost} - {*done.damaged}):
         line = f"{thing} is lost: its last good copy is kept below {done.target}/older"
-        fix = f"restore it, or let it go: svc-analytics backup {done.target} --let-go {thing}"
+        on_purpose = f"svc-analytics backup {done.target} --let-go {thing}"
+        fix = f"restore it, or, if you removed it on purpose: {on_purpose}"
         echo_note(f"{line}; {fix}", "lost_thing", "warning", path=thing)
     if done.damaged or done.lost:
         raise SystemExit(EXIT_ATTENTION)
@@ -116,7 +117,7 @@ def restore(
     """Restore a backup into an empty lake folder.
 
     Writes the files of the newest backup in TARGET, or of the one that --at names, and
-    compares each with its digest. The lake states and closes as before. A restore that is
+    compares each with its digest. The restored lake gives the same statements. A restore that is
     interrupted leaves no lake: run it again, and it goes on.
     """
     place = read_data_dir(data_dir)

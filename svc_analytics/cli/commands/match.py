@@ -31,7 +31,10 @@ from svc_analytics.matching.matcher import WINDOW
     help="Take amounts that differ by so much for equal; they have a line of their own.",
 )
 @shared_options.number_option(
-    "--window", WINDOW, "Days between two things that only coin and amount name.", least=0
+    "--window",
+    WINDOW,
+    "How many days two sides may lie apart that only coin and amount match.",
+    least=0,
 )
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="The ledger, with books.")
 @click.option(
@@ -80,7 +83,7 @@ def match(
     as_json: bool,
     **at: Unpack[PeriodOptions],
 ) -> None:
-    """Match a month with a list of theirs: does it agree?
+    """Match a month with another list, such as orders: does it agree?
 
     KIND is orders (of a shop), payouts (what arrived, by an exchange or a bank) or books (a
     ledger's own export); FILE is CSV, XLSX or Parquet. What agrees is counted, and what

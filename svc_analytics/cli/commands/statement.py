@@ -179,8 +179,8 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> P
     folder = lake.path / STATEMENTS / new.period.folder
     if out is None and versions(folder):
         echo_note(
-            f"{folder} is sealed already and stays as it is: the figures printed here are stated "
-            "anew from the lake; statement-verify compares the two, --out DIR writes them",
+            f"{folder} is sealed and stays as it is: the figures printed here are computed again "
+            "from the lake; statement-verify compares the two, --out DIR writes them",
             "sealed_already",
             folder=folder,
         )

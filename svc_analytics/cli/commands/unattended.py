@@ -195,7 +195,7 @@ def _document(timer: TimerStatus) -> dict[str, Any]:
 @click.command()
 @shared_options
 def doctor(*, data_dir: str | None, as_json: bool) -> None:
-    """Look at all that runs without a person need, and say what to do.
+    """Look at all that unattended runs need, and say what to do.
 
     Looks at settings, memory, keys, the service, its certificate, the clock, secrets, what signs
     and stamps, mail servers and other receivers of notices, metrics, the timer, permissions, free

@@ -57,7 +57,7 @@ def forms_left_out(output: Output, statement: Document) -> list[Message]:
     """Say which forms were asked for that a statement of this status or period has not."""
     fitting = output.fitting(statement).formats
     names = [name for name in output.formats if name not in fitting]
-    text = "{name} is not written: it is a form of a final month"
+    text = "{name} is not written: only a final month can have it"
     return [Message(text, name=name) for name in names]
 
 

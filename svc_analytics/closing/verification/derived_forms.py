@@ -35,7 +35,7 @@ from svc_analytics.storage import Storage
 ENDING, FACTS = "-forms", "forms.json"
 _WORDED = {name for name, form in DOCUMENTS.items() if form.is_worded}
 _OF_RELEASE = DOCUMENTS.keys() - {"json"}  # each release makes them in its own way
-_OTHER_SENTENCES = "its sentences on what moved are not those that are kept now"
+_OTHER_SENTENCES = "its sentences on what moved differ from those in the lake now"
 _WRITTEN_BEFORE = "written before the month was signed or stamped as it is now"
 _MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
 

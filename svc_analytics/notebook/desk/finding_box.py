@@ -25,7 +25,7 @@ _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
 _UNVERIFIED = {1: "1 receipt is not verified yet: the close verifies it"}
-_ELSE = "what else holds up the close: {REASON}"
+_ELSE = "what else blocks the close: {REASON}"
 # Beside a kind: whether its findings are listed.
 _OPEN = "\N{BLACK DOWN-POINTING SMALL TRIANGLE}"
 _CLOSED = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"

@@ -171,7 +171,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 SHEET = "Statement"
-_MEANINGS = "What each figure means stands in the sheet Definitions."
+_MEANINGS = "The sheet Definitions says what each figure means."
 _ADDED = {  # which rows above add up to a row, where they do
     "net_sales": ("gross_sales", "payment_fees"),
     "refunds_debited": ("refunds_same_period", "refunds_prior_period", "refunds_unresolved"),
