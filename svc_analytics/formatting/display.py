@@ -30,6 +30,7 @@ from svc_analytics.formatting.cells import (
 from svc_analytics.formatting.status_line import attach, status_line_of
 from svc_analytics.formatting.tables import align
 from svc_analytics.formatting.texts import (
+    cut_short,
     escape_invisible,
     single_line,
     terminal_width,
@@ -340,8 +341,7 @@ def names_of(merchant: dict[str, Any], most: int | None = None, own: str = "") -
     The name in the language `own` is the first.
     """
     names = [single_line(name) for _, name in merchant_names(merchant, own)]
-    cut = (f"{name[: most - 1]}…" if most and len(name) > most else name for name in names)
-    return " · ".join(cut) or str(merchant["id"])
+    return " · ".join(cut_short(name, most or len(name)) for name in names) or str(merchant["id"])
 
 
 def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import BEGINNING, parse_instant
 from svc_analytics.sandbox import validation
-from svc_analytics.sandbox.account import Account, Key, KeyClass, read_signed, write_signed
+from svc_analytics.sandbox.account import Account, Key, read_signed, write_signed
 from svc_analytics.sandbox.behaviour import Behaviour
 from svc_analytics.sandbox.bindings import Bindings
 from svc_analytics.sandbox.clock import Clock, instant_text
@@ -66,10 +66,6 @@ class Service:
         keys = {name: key for name, key in settings.items() if name.endswith("_KEY")}
         dead = {name for name, key in keys.items() if not self.platform.api_keys.class_of(key)}
         return {name: value for name, value in settings.items() if name not in dead}
-
-    def revoke(self, key_class: KeyClass) -> None:
-        """Refuse the keys of a class until this process ends."""
-        self.platform.authorizer.revoke(key_class)
 
     def me(self, key: Key) -> Record:
         """Return the merchant profile."""
