@@ -167,7 +167,9 @@ def _read_amount(column: Column, raw: bytes) -> tuple[Decimal | None, bool]:
     try:
         return parse_amount(shorter), shorter == text
     except DataError as error:
-        raise _wrong(column, error) from error
+        raise DataError(
+            Message("record.wrong", field=column.name, reason=translated(error.args[0]))
+        ) from error
 
 
 def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
@@ -177,15 +179,12 @@ def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
     try:
         micros, is_whole = parse_instant(text)
     except DataError as error:
-        raise _wrong(column, error) from error
+        raise DataError(
+            Message("record.wrong", field=column.name, reason=translated(error.args[0]))
+        ) from error
     if not CALENDAR[0] <= micros < CALENDAR[1]:
         raise DataError(Message("record.other_year", field=column.name, text=text))
     return micros, is_whole
-
-
-def _wrong(column: Column, error: DataError) -> DataError:
-    """Return an error about a value with the name of its column."""
-    return DataError(Message("record.wrong", field=column.name, reason=translated(error.args[0])))
 
 
 _READERS: dict[Kind, Callable[[Column, bytes], tuple[Any, bool]]] = {

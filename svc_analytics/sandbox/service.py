@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.instants import BEGINNING, parse_instant
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import BEGINNING
 from svc_analytics.sandbox import validation
 from svc_analytics.sandbox.account import Account, Key, read_signed, write_signed
 from svc_analytics.sandbox.behaviour import Behaviour
@@ -264,7 +264,8 @@ def _read_filters(stream: Stream, query: Mapping[str, str]) -> Filters:
     only = query.get(FILTERS[stream.name])
     if stream is PAYOUT_RECORDS and only not in (None, *KINDS):
         raise validation.invalid()
-    return Filters(stream.name, only, _instant(query.get("from")), _instant(query.get("to")))
+    bounds = [validation.instant(query[name]) if name in query else None for name in ("from", "to")]
+    return Filters(stream.name, only, *bounds)
 
 
 def _read_limit(query: Mapping[str, str]) -> int:
@@ -272,13 +273,6 @@ def _read_limit(query: Mapping[str, str]) -> int:
     if not _LIMIT.match(text) or not 1 <= int(text) <= MAX_ROWS:
         raise validation.invalid()
     return int(text)
-
-
-def _instant(text: str | None) -> int | None:
-    try:
-        return None if text is None else parse_instant(text)[0]
-    except DataError:
-        raise validation.invalid() from None
 
 
 # Properties unknown to the contract, which says that new ones may appear at any time.
