@@ -309,12 +309,14 @@ def head_of(column: pa.Field, label_of: Callable[[str], str] = label, currency: 
     if not is_exact_number(column):
         return text
     kind = kind_of(column)
-    unit = unit_name(kind, currency) if currency or kind == RATE else ""
-    return (
-        text
-        if not unit or unit in text
-        else Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(unit))
-    )
+    return with_unit(text, unit_name(kind, currency) if currency or kind == RATE else "")
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return a label with a unit behind it, if there is one that the label does not name."""
+    if not unit or unit in text:
+        return text
+    return Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(unit))
 
 
 def lined_up(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -65,6 +66,14 @@ def csv_parts(table: pa.Table) -> Iterator[str]:
     yield csv_line(table.column_names)
     for columns in text_columns(table):
         yield _csv_lines(columns, table.schema)
+
+
+def csv_digest(table: pa.Table) -> str:
+    """Return the SHA-256 of a table as CSV."""
+    digest = sha256()
+    for part in csv_parts(table):
+        digest.update(part.encode())
+    return digest.hexdigest()
 
 
 def csv_pairs(table: pa.Table) -> Iterator[tuple[str, str]]:
@@ -175,16 +184,12 @@ def align_decimal_points(cells: list[str]) -> list[str]:
     >>> align_decimal_points(["1.25", "3", "-"])
     ['1.25', '3   ', '-   ']
     """
-    fractions = [len(cell) - cell.find(".") if _has_point(cell) else 0 for cell in cells]
+    fractions = [0 if ":" in cell else len(cell) - len(cell.partition(".")[0]) for cell in cells]
     longest = max(fractions, default=0)
     return [
         cell if ":" in cell else cell + " " * (longest - fraction)
         for cell, fraction in zip(cells, fractions, strict=True)
     ]
-
-
-def _has_point(cell: str) -> bool:
-    return "." in cell and ":" not in cell
 
 
 def _plain(value: Any) -> Any:
