@@ -168,20 +168,10 @@ def read_memory(*, environ: Mapping[str, str] | None = None, folder: Path | None
     return here(environ, folder).read("SVC_MEMORY", _memory)
 
 
-def read_rates_path(
-    lake: Path,
-    rates: str | os.PathLike[str] | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-) -> Path:
-    """Read only where the rates of other currencies are; in the lake unless told.
-
-    >>> read_rates_path(Path("data"), environ={}).as_posix()
-    'data/rates.csv'
-    """
+def read_rates_path(lake: Path, rates: str | os.PathLike[str] | None = None) -> Path:
+    """Read only where the rates of other currencies are: in the lake unless told otherwise."""
     check("rates", rates, (*PATH, type(None)), 'a path, such as "rates.csv"')
-    return Path(rates or here(environ, folder).text("SVC_RATES") or lake / RATES_FILE)
+    return Path(rates or here().text("SVC_RATES") or lake / RATES_FILE)
 
 
 def read_rates_gaps(
@@ -257,13 +247,11 @@ def check_base_url(url: str) -> str:
         is_address = bool(parts.hostname) and parts.port != 0 and not UNPRINTABLE.search(url)
     except ValueError:
         is_address = False
-    if not is_address:
+    if not (is_address and parts.scheme in ("https", "http")):
         raise ConfigError("SVC_BASE_URL is not an address: write https://host")
     is_more = parts.username or parts.password or parts.query or parts.fragment
     if is_more or re.search("[,;]", parts.netloc):
         raise ConfigError("SVC_BASE_URL holds more than an address: write only https://host")
-    if parts.scheme not in ("https", "http"):
-        raise ConfigError("SVC_BASE_URL is not an address: write https://host")
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise ConfigError("SVC_BASE_URL must be https: over plain http a key travels in the clear")
     return url.rstrip("/").removesuffix(_API)

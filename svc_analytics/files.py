@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
@@ -22,6 +23,8 @@ from svc_analytics.messages import Message, translated
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 MOST_MADE = 8  # things of one kind that are kept, of the versions and environments in use
+_CHUNK = 1 << 20  # bytes
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _HASH = hashlib.sha256().digest_size
 _NO_FOLDER = (OSError, RuntimeError)  # it cannot be written, or there is no home: that costs time
 WRITING = ".writing"  # the suffix of files that the lake's writer has not finished
@@ -188,6 +191,21 @@ def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def chunks_of(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file, a part at a time."""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def zip_entry(name: str) -> zipfile.ZipInfo:
+    """Return how a file stands in a zip: the same whenever and on whatever system it is packed."""
+    entry = zipfile.ZipInfo(name, _EARLIEST)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system, entry.external_attr = 3, 0o644 << 16
+    return entry
 
 
 def is_refused(error: BaseException | None) -> bool:

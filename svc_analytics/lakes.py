@@ -29,6 +29,7 @@ from svc_analytics.money import (
     SCALE,
     format_amount,
     group_digits,
+    round_half_up,
 )
 from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import Side, comparable_figures
@@ -365,9 +366,7 @@ def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
     """
     if part is None or not whole:
         return None
-    exact = Fraction(part) / Fraction(whole)
-    steps = int(abs(exact) * 10**RATIO_SCALE + Fraction(1, 2))
-    return Decimal(-steps if exact < 0 else steps).scaleb(-RATIO_SCALE, EXACT)
+    return round_half_up(Fraction(part) / Fraction(whole), RATIO_SCALE)
 
 
 def _why_no_ratio(figure: Figure) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -204,7 +203,7 @@ def inventory_key(name: str) -> str:
 
 def digest_of_chunks(chunks: Iterable[bytes], count: Count) -> str:
     """Return the SHA-256 of what is read."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for chunk in chunks:
         digest.update(chunk)
         count(len(chunk))

@@ -33,7 +33,7 @@ from svc_analytics.backups.archive import (
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.files import restore_folders
+from svc_analytics.files import chunks_of, restore_folders
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
@@ -221,8 +221,7 @@ def _copy(
 
 
 def _entry_of(link: Path, count: Count) -> BackupFile:
-    with link.open("rb") as content:
-        digest = digest_of_chunks(iter(lambda: content.read(1 << 20), b""), count)
+    digest = digest_of_chunks(chunks_of(link), count)
     stat = link.stat()
     return BackupFile(stat.st_size, digest, not stat.st_mode & _OTHERS)
 

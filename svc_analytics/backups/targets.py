@@ -18,7 +18,7 @@ from svc_analytics.bucket.store import (
 )
 from svc_analytics.bucket.writing import Lease
 from svc_analytics.errors import LakeChanged, LakeError, system_refusals
-from svc_analytics.files import WRITING, atomic_write, locked, make_folder, sync_folder
+from svc_analytics.files import WRITING, atomic_write, chunks_of, locked, make_folder, sync_folder
 from svc_analytics.instants import now
 from svc_analytics.lake.layout import MARKS
 from svc_analytics.messages import Message
@@ -26,7 +26,6 @@ from svc_analytics.messages import Message
 LOCK = ".lock"
 OWNER, GROUP = 0o600, 0o640  # who reads a file: its owner alone, or their group too
 FOLDER = 0o750
-_CHUNK = 1 << 20  # bytes
 
 
 class FolderTarget:
@@ -48,9 +47,8 @@ class FolderTarget:
     def chunks(self, key: str) -> Iterator[bytes]:
         """Yield the content of a file; raise `LakeError` where it cannot be read."""
         path = self._folder / key
-        with _refusals_to("read", path), path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                yield chunk
+        with _refusals_to("read", path):
+            yield from chunks_of(path)
 
     def put(self, key: str, source: Path, *, is_private: bool = False) -> None:
         """Write a file of which there is none yet: it is there whole, or not at all."""

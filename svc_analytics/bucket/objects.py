@@ -14,11 +14,11 @@ from pathlib import Path
 
 from svc_analytics.bucket.store import Version
 from svc_analytics.errors import LakeError
+from svc_analytics.files import zip_entry
 
 STATEMENTS, MANIFEST = "statements", "manifest.json"
 
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever the same folder is packed
 _BUNDLE = re.compile(rf"({STATEMENTS}/[^/.][^/]*)\.zip\Z")
 _NAME = r"[^/.][^/]*"
 _SINGLE = r"lake\.json|secret|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
@@ -97,10 +97,7 @@ def pack(folder: Path) -> bytes:
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.iterdir()):
-            entry = zipfile.ZipInfo(path.name, _EARLIEST)
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            with archive.open(entry, "w") as target, path.open("rb") as source:
+            with archive.open(zip_entry(path.name), "w") as target, path.open("rb") as source:
                 shutil.copyfileobj(source, target)
     return content.getvalue()
 

@@ -11,7 +11,7 @@ from svc_analytics.charts.drawing import INK, PAPER, SERIES, Axes, Row, Table
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import RATIO, USD, kind_of
-from svc_analytics.formatting.texts import single_line
+from svc_analytics.formatting.texts import cut_short, single_line
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.figures import in_sentence, label_of, read_figures
@@ -177,13 +177,9 @@ def _label_places(axes: Axes, table: Table, places: dict[Any, int]) -> None:
     else:
         what = "month"
         most = max(_letters(axes, min(len(labelled), drawing.MOST_TICKS)), 4)
-        drawing.label_places(axes, [_cut(single_line(text), most) for text in labelled])
+        drawing.label_places(axes, [cut_short(single_line(text), most) for text in labelled])
         axes.set_xlim(-0.6, max(len(labelled), 1) - 0.4)
     drawing.mark_running(axes, drawing.running_place(table, labelled, list(places.values())), what)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _label_values(axes: Axes, name: str, rows: Sequence[Row], common: str) -> None:

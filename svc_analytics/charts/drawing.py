@@ -202,11 +202,6 @@ def amount_axis(axis: Any) -> None:
     axis.set_major_formatter(AmountFormatter(language_of(axis.axes)))
 
 
-def quotient(part: Decimal | None, whole: Decimal | None) -> float:
-    """Return a ratio's place on an axis; of an unknown or undefined one `NOWHERE`."""
-    return NOWHERE if part is None or not whole else float(part) / float(whole)
-
-
 def percent_axis(axis: Any, drawn: list[float]) -> None:
     """Write the ticks of an axis as percentages of the same places, with zero on it."""
     from svc_analytics.charts.ticks import ShareFormatter  # loads matplotlib

@@ -133,22 +133,13 @@ def period_name(label: str) -> str:
         return label
 
 
-def month_number(label: str) -> int:
-    """Return the place of a month in its year.
-
-    >>> month_number("2026-10")
-    10
-    """
-    return int(label[5:7])
-
-
 def month_short(label: str) -> str:
     """Return the first letters of a month's name.
 
     >>> month_short("2026-10")
     'Oct'
     """
-    return CALENDARS[calendar_of(label)].months[month_number(label) - 1][:3]
+    return CALENDARS[calendar_of(label)].months[int(label[5:7]) - 1][:3]
 
 
 def share(part: Decimal, whole: Decimal) -> str:

@@ -93,11 +93,10 @@ def progress_that_passes() -> Iterator[None]:
             err.write("")
 
 
-def echo_error(text: str, code: int, error: BaseException | None = None) -> int:
+def echo_error(text: str, code: int, error: BaseException) -> int:
     """Print an error in one line, with -vv also its traceback; return the exit code."""
-    values: dict[str, object] = {"exit_code": code}
-    if error is not None:
-        values |= {"class": class_name(error), "codes": getattr(error, "codes", ())}
+    codes = getattr(error, "codes", ())
+    values: dict[str, object] = {"exit_code": code, "class": class_name(error), "codes": codes}
     frames = traceback.format_exc() if _shows_frames() else ""
     if frames and isinstance(sys.stderr, JsonLines):
         values["traceback"], frames = frames, ""
@@ -175,10 +174,6 @@ class JsonLines:
     def isatty(self) -> bool:
         """It is no terminal: no bar and no line of progress is drawn here."""
         return False
-
-    def close(self) -> None:
-        """Write no more."""
-        self._out.close()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._out, name)

@@ -201,6 +201,12 @@ def alterations(folder: Path, manifest: Manifest) -> list[Message]:
     return [*altered, *filter(None, faults)]
 
 
+def faults(folder: Path, manifest: Manifest) -> list[Message]:
+    """List what is wrong with the files of a folder: altered ones, foreign ones, and its sums."""
+    foreign = [Message("seal.foreign", name=name) for name in foreign_files(folder, manifest)]
+    return [*alterations(folder, manifest), *foreign, *altered_package(folder)]
+
+
 def _misnamed(folder: Path, manifest: Manifest) -> Message | None:
     """Say what a folder of a lake is called where it holds another period or version.
 

@@ -90,12 +90,6 @@ def look_up(
     return results
 
 
-def check_key(settings: Settings) -> None:
-    """Require a checkout-class key, the only one that reaches sessions."""
-    if not settings.checkout_key:
-        raise ConfigError("--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY")
-
-
 def read_customers(path: str) -> list[str]:
     """Read the merchant's own customer ids from a file, one a line."""
     try:

@@ -159,7 +159,9 @@ def read_missing(
         streams = [each for each in STREAMS.values() if not missing_key_class(settings, each)]
         clock = judge_clock(service, answers, streams)
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
-        _require_past(request, clock)
+        if request.start >= clock.now:
+            at = format_instant(clock.now)
+            raise ConfigError(f"--from is later than the service's clock, {at}")
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
         with open_writer(lake, profile, clock.machine, clocks, settings.base_url) as writer:
             on_begin()
@@ -293,13 +295,6 @@ def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWr
     if run.is_confirmed:
         end = run.read_to if request.end is None else min(request.end, run.read_to)
         writer.confirm([STREAMS[name] for name in seen], (request.start, end))
-
-
-def _require_past(request: Request, clock: RunClock) -> None:
-    """Refuse a run of which nothing lies in the past."""
-    if request.start >= clock.now:
-        message = f"--from is later than the service's clock, {format_instant(clock.now)}"
-        raise ConfigError(message)
 
 
 def _retract_early_claims(

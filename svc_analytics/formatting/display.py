@@ -30,6 +30,7 @@ from svc_analytics.formatting.cells import (
 from svc_analytics.formatting.status_line import attach, status_line_of
 from svc_analytics.formatting.tables import align
 from svc_analytics.formatting.texts import (
+    cut_short,
     escape_invisible,
     single_line,
     terminal_width,
@@ -308,12 +309,14 @@ def head_of(column: pa.Field, label_of: Callable[[str], str] = label, currency: 
     if not is_exact_number(column):
         return text
     kind = kind_of(column)
-    unit = unit_name(kind, currency) if currency or kind == RATE else ""
-    return (
-        text
-        if not unit or unit in text
-        else Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(unit))
-    )
+    return with_unit(text, unit_name(kind, currency) if currency or kind == RATE else "")
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return a label with a unit behind it, if there is one that the label does not name."""
+    if not unit or unit in text:
+        return text
+    return Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(unit))
 
 
 def lined_up(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -340,8 +343,7 @@ def names_of(merchant: dict[str, Any], most: int | None = None, own: str = "") -
     The name in the language `own` is the first.
     """
     names = [single_line(name) for _, name in merchant_names(merchant, own)]
-    cut = (f"{name[: most - 1]}…" if most and len(name) > most else name for name in names)
-    return " · ".join(cut) or str(merchant["id"])
+    return " · ".join(cut_short(name, most or len(name)) for name in names) or str(merchant["id"])
 
 
 def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:

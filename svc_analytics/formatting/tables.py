@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
-from functools import partial
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -22,7 +22,13 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.status_line import frame_attributes
-from svc_analytics.formatting.texts import FORMULA, escape_formula, escape_invisible, single_line
+from svc_analytics.formatting.texts import (
+    FORMULA,
+    cut_short,
+    escape_formula,
+    escape_invisible,
+    single_line,
+)
 from svc_analytics.formatting.values import (
     BATCH,
     changed_where,
@@ -60,6 +66,14 @@ def csv_parts(table: pa.Table) -> Iterator[str]:
     yield csv_line(table.column_names)
     for columns in text_columns(table):
         yield _csv_lines(columns, table.schema)
+
+
+def csv_digest(table: pa.Table) -> str:
+    """Return the SHA-256 of a table as CSV."""
+    digest = sha256()
+    for part in csv_parts(table):
+        digest.update(part.encode())
+    return digest.hexdigest()
 
 
 def csv_pairs(table: pa.Table) -> Iterator[tuple[str, str]]:
@@ -128,11 +142,13 @@ def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
     Cells longer than `longest` letters are cut; with None, none is.
     """
     rights = [is_exact_number(field) or pa.types.is_floating(field.type) for field in table.schema]
-    cut = partial(_cut, longest=longest)
     ratios = [is_ratio(field) for field in table.schema]
-    rows = [
-        [cut(display_text(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
+    texts = [
+        [display_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
         for row in rows_of(table)
+    ]
+    rows = [
+        [cut_short(line, longest or len(line)) for line in map(single_line, row)] for row in texts
     ]
     columns = [
         align_decimal_points(list(column)) if right else list(column)
@@ -168,16 +184,12 @@ def align_decimal_points(cells: list[str]) -> list[str]:
     >>> align_decimal_points(["1.25", "3", "-"])
     ['1.25', '3   ', '-   ']
     """
-    fractions = [len(cell) - cell.find(".") if _has_point(cell) else 0 for cell in cells]
+    fractions = [0 if ":" in cell else len(cell) - len(cell.partition(".")[0]) for cell in cells]
     longest = max(fractions, default=0)
     return [
         cell if ":" in cell else cell + " " * (longest - fraction)
         for cell, fraction in zip(cells, fractions, strict=True)
     ]
-
-
-def _has_point(cell: str) -> bool:
-    return "." in cell and ":" not in cell
 
 
 def _plain(value: Any) -> Any:
@@ -190,11 +202,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     return value
-
-
-def _cut(text: str, longest: int | None) -> str:
-    line = single_line(text)
-    return line if longest is None or len(line) <= longest else line[: longest - 1] + "…"
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:

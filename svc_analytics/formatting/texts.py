@@ -56,6 +56,15 @@ def single_line(text: str) -> str:
     return escape_invisible(" ".join(text.split()))
 
 
+def cut_short(text: str, most: int) -> str:
+    """Return a text of so many letters at most, the last of which says that it was longer.
+
+    >>> cut_short("saffron", 7), cut_short("saffron", 4)
+    ('saffron', 'saf…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def terminal_width() -> int | None:
     """Return how many letters wide the terminal is; None where there is none to fit."""
     is_terminal = sys.stdout and sys.stdout.isatty()

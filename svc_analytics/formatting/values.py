@@ -56,7 +56,7 @@ def display_text(value: Any, *, is_ratio: bool = False) -> str:
 
 def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield a table's rows as Python values; raise `QueryError` for one that Python lacks."""
-    for batch in table.to_batches(max_chunksize=10_000):
+    for batch in table.to_batches(max_chunksize=BATCH):
         yield from zip(*map(python_values, batch.columns, batch.schema.names), strict=True)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from hashlib import sha256
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import pyarrow.parquet as pq
 from svc_analytics.arguments import PATH, described
 from svc_analytics.errors import ConfigError, needs_extra
 from svc_analytics.files import hash_file
-from svc_analytics.formatting.tables import csv_parts
+from svc_analytics.formatting.tables import csv_digest
 from svc_analytics.matching.headings import SINGLES
 
 Row = tuple[int, Sequence[Any], str | None]  # its line, its cells, and why it cannot be read
@@ -99,11 +98,8 @@ def read_list(source: Any) -> ListFile:
         source = pa.table(columns, names=[*map(str, source.columns)])
     if not isinstance(source, pa.Table):
         raise ConfigError(f"the list is {described(source)}: give a path, a frame or a table")
-    digest = sha256()
-    for part in csv_parts(source):
-        digest.update(part.encode())
     batches = partial(source.to_batches, max_chunksize=_BATCH)
-    return ListFile("the frame", digest.hexdigest(), (*source.column_names,), _of_batches(batches))
+    return ListFile("the frame", csv_digest(source), (*source.column_names,), _of_batches(batches))
 
 
 def _column(series: Any) -> Any:

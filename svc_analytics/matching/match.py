@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -22,7 +21,7 @@ from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
 from svc_analytics.formatting.display import MOST_ROWS, Display
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.tables import csv_pairs, csv_parts, to_frame
+from svc_analytics.formatting.tables import csv_digest, csv_pairs, to_frame
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
@@ -142,10 +141,7 @@ class Match(Displayable):
     @property
     def digest(self) -> str:
         """The digest of what was found, whatever the order of the rows of their list."""
-        digest = sha256()
-        for part in csv_parts(self.table.drop_columns(["lines", "candidates"])):
-            digest.update(part.encode())
-        return digest.hexdigest()
+        return csv_digest(self.table.drop_columns(["lines", "candidates"]))
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON has it: both sides by coin, and by code; amounts as exact texts."""

@@ -202,11 +202,6 @@ class Line:
     receipt: bytes  # the hash of its receipt token, or zeros
     salt: bytes
 
-    @property
-    def leaf(self) -> bytes:
-        """The hash of its leaf."""
-        return leaf_hash(self.salt + self.receipt + self.text)
-
 
 class LinePart(NamedTuple):
     """Some lines that follow one another: the number of the first, their texts and leaves."""

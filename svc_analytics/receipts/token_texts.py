@@ -40,7 +40,6 @@ SEPARATORS = ",;\t"
 _SEPARATOR_NAMED = re.compile(r'"?sep=([,;\t|])"?\s*\Z')
 TEXT = "text"  # the one column of a text file: its lines
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|table|div|p)\b", re.IGNORECASE)
-_TITLES = 10  # lines above a header, at most
 _IN_BASE64 = re.compile(r"content-transfer-encoding:\s*base64\s*\Z", re.IGNORECASE)
 _CODED = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}\s*\Z", re.ASCII)
 _MOST_LINES = 20_000  # of a body that is read: more is no text that a person wrote
@@ -232,7 +231,7 @@ def _table_of(opening: list[list[str]], column: str | None, source: str) -> _Tab
 
 def _header_in(opening: list[list[str]], wanted: set[str]) -> int | None:
     """Return which of the first lines is a header that has one of these names."""
-    for place, cells in enumerate(opening[: _TITLES + 1]):
+    for place, cells in enumerate(opening[: _TITLE_LINES + 1]):
         if wanted & {cell.strip(AROUND).lower() for cell in cells}:
             return place
         if any(map(every_token, cells)):

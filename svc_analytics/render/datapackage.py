@@ -104,7 +104,7 @@ def _resource(statement: Document, name: str, form: str) -> dict[str, Any]:
 def _schema(statement: Document, name: str) -> pa.Schema:
     if name in statement.tables:
         return statement.tables[name].schema
-    return pa.schema([(column, _TYPED.get(column, pa.string())) for column in columns_of(name)])
+    return pa.schema([(column, _TYPED.get(column, pa.string())) for column in _known()[name]])
 
 
 def _field(table: str, field: pa.Field) -> dict[str, Any]:
@@ -174,11 +174,6 @@ def _known() -> dict[str, dict[str, str]]:
         "journal": journal.COLUMNS,
         "books": PLAIN_MEANINGS,
     }
-
-
-def columns_of(name: str) -> list[str]:
-    """Return the columns of a file that is no table of the statement."""
-    return [*_known()[name]]
 
 
 def column_meaning(table: str, column: str) -> str:

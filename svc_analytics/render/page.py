@@ -72,8 +72,10 @@ def make_page(
 ) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
     blocks, shown_rows = page_blocks(statement, facts, language)
-    own = _of_language(statement, facts, language)
-    return load_template("statement.html").render(blocks | own), shown_rows
+    blocks |= PageWords(language).functions
+    blocks["foot"] = front.foot_of(statement, facts, language)
+    blocks["symbols"] = front.page_symbols(language)
+    return load_template("statement.html").render(blocks), shown_rows
 
 
 def page_blocks(
@@ -103,20 +105,11 @@ def page_blocks(
         "unread_sentences": statement.unread_sentences,
         "definitions": definition_groups(),
         "shown": {name for table in figures for name in table.names},
-    }
-    return blocks | _lines(statement, facts) | _charts(tables, language) | parts, shown_rows
-
-
-def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
-    """Return direction, words and foot of the page in its language."""
-    return {
         "worded": () if language.is_english else WORDED,
         "lang": "en" if language.is_both else language.code,
         "direction": language.direction,
-        "foot": front.foot_of(statement, facts, language),
-        "symbols": front.page_symbols(language),
-        **PageWords(language).functions,
     }
+    return blocks | _lines(statement, facts) | _charts(tables, language) | parts, shown_rows
 
 
 def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:

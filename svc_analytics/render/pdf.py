@@ -25,7 +25,6 @@ from svc_analytics.language.catalogue import (
     ENGLISH,
     LEFT_TO_RIGHT,
     RIGHT_TO_LEFT,
-    WORDED,
     Language,
     without_marks,
 )
@@ -229,9 +228,6 @@ def make_paper(statement: Document, facts: dict[str, Any], language: Language) -
 
 def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
     return {
-        "worded": () if language.is_english else WORDED,
-        "lang": "en" if language.is_both else language.code,
-        "direction": language.direction,
         "running": literal(running_head(statement, language)),
         "title": running_head(statement, ENGLISH),
         "foot": literal(foot_text(facts, language)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, reduce
 from typing import Any, Literal
@@ -275,10 +275,11 @@ class SummaryPage:
     """The rows of a statement's face, in its groups."""
 
     statement: Document
-    coins: AllCoins = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "coins", AllCoins.of(self.statement))  # the class is frozen
+    @cached_property
+    def coins(self) -> AllCoins:
+        """All its coins."""
+        return AllCoins.of(self.statement)
 
     @cached_property
     def groups(self) -> dict[str, list[SummaryRow]]:

@@ -123,8 +123,7 @@ class StatementTables:
         tables = self.statement.tables
         restated, lines = tables[RESTATEMENT], tables["lines"]
         shown = differences_table(restated, label(RESTATEMENT), columns, lines)
-        meanings = [meaning(RESTATEMENT, each) for each in columns]
-        return replace(shown, meanings=meanings, caption=self.status_line.text)
+        return replace(shown, caption=self.status_line.text)
 
     def days(self) -> Iterator[DisplayTable]:
         """Yield a table of days for each coin, with the summary's own figures as its footer."""

@@ -334,17 +334,12 @@ class Authorizer:
     def __init__(self, api_keys: ApiKeys, settings: MerchantSettings) -> None:
         self._api_keys = api_keys
         self._settings = settings
-        self._revoked: set[KeyClass] = set()
-
-    def revoke(self, key_class: KeyClass) -> None:
-        """Refuse every key of a class until this process ends."""
-        self._revoked.add(key_class)
 
     def admit(self, key: Key) -> KeyClass:
         """Return the class of a key, or refuse a key that may make no call at all."""
         self.require_service()
         held = self._api_keys.class_of(key)
-        if held is None or held in self._revoked:
+        if held is None:
             raise Refusal(401, "UNAUTHORIZED")
         if not self._settings["is_business"]:
             raise Refusal(404, "MERCHANT_NOT_FOUND")

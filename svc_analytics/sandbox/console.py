@@ -14,7 +14,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from svc_analytics.errors import DataError
 from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox import validation
 from svc_analytics.sandbox.account import DEFAULTS, SecretKind
@@ -248,7 +247,7 @@ class ControlApi:
         """Set or advance the clock, or let it run again."""
         clock = self._platform.clock
         if body.keys() == {"set"}:
-            clock.set(_writable(_instant(body["set"])))
+            clock.set(_writable(validation.instant(body["set"])))
         elif body.keys() == {"advance_seconds"}:
             clock.set(_writable(clock.now() + _whole(body["advance_seconds"]) * SECOND))
         elif body == {"run": True}:
@@ -328,13 +327,6 @@ def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise validation.invalid()
     return value
-
-
-def _instant(value: object) -> int:
-    try:
-        return parse_instant(value if isinstance(value, str) else "")[0]
-    except DataError:
-        raise validation.invalid() from None
 
 
 def _writable(at: int) -> int:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.instants import BEGINNING, parse_instant
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import BEGINNING
 from svc_analytics.sandbox import validation
-from svc_analytics.sandbox.account import Account, Key, KeyClass, read_signed, write_signed
+from svc_analytics.sandbox.account import Account, Key, read_signed, write_signed
 from svc_analytics.sandbox.behaviour import Behaviour
 from svc_analytics.sandbox.bindings import Bindings
 from svc_analytics.sandbox.clock import Clock, instant_text
@@ -66,10 +66,6 @@ class Service:
         keys = {name: key for name, key in settings.items() if name.endswith("_KEY")}
         dead = {name for name, key in keys.items() if not self.platform.api_keys.class_of(key)}
         return {name: value for name, value in settings.items() if name not in dead}
-
-    def revoke(self, key_class: KeyClass) -> None:
-        """Refuse the keys of a class until this process ends."""
-        self.platform.authorizer.revoke(key_class)
 
     def me(self, key: Key) -> Record:
         """Return the merchant profile."""
@@ -268,7 +264,8 @@ def _read_filters(stream: Stream, query: Mapping[str, str]) -> Filters:
     only = query.get(FILTERS[stream.name])
     if stream is PAYOUT_RECORDS and only not in (None, *KINDS):
         raise validation.invalid()
-    return Filters(stream.name, only, _instant(query.get("from")), _instant(query.get("to")))
+    bounds = [validation.instant(query[name]) if name in query else None for name in ("from", "to")]
+    return Filters(stream.name, only, *bounds)
 
 
 def _read_limit(query: Mapping[str, str]) -> int:
@@ -276,13 +273,6 @@ def _read_limit(query: Mapping[str, str]) -> int:
     if not _LIMIT.match(text) or not 1 <= int(text) <= MAX_ROWS:
         raise validation.invalid()
     return int(text)
-
-
-def _instant(text: str | None) -> int | None:
-    try:
-        return None if text is None else parse_instant(text)[0]
-    except DataError:
-        raise validation.invalid() from None
 
 
 # Properties unknown to the contract, which says that new ones may appear at any time.

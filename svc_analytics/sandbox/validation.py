@@ -12,6 +12,9 @@ from uuid import UUID
 
 import msgspec
 
+from svc_analytics.errors import DataError
+from svc_analytics.instants import parse_instant
+
 
 class Refusal(Exception):
     """Refuse a request with an HTTP status and the contract's error codes."""
@@ -78,6 +81,14 @@ def uuid_form(text: str) -> str:
     ('7c3a2828-e243-4264-94c9-68ce0bd58683', 'Order-7')
     """
     return text.lower() if is_uuid(text) else text
+
+
+def instant(value: object) -> int:
+    """Return the UTC microseconds of an instant, or refuse what is none."""
+    try:
+        return parse_instant(value if isinstance(value, str) else "")[0]
+    except DataError:
+        raise invalid() from None
 
 
 def whole_number(minimum: int, maximum: int) -> Rule:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.texts import canonical_id, single_line
+from svc_analytics.formatting.texts import canonical_id, cut_short, single_line
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.money import format_amount, group_digits, parse_amount
@@ -414,8 +414,7 @@ def _shown(text: str, is_money: bool = False) -> str:
     """Return a value for people, without half a surrogate pair, which no file can hold."""
     if is_money and not _is_wrong(text):
         return group_digits(text)
-    shown = single_line(text.encode("utf-8", "replace").decode())
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    return cut_short(single_line(text.encode("utf-8", "replace").decode()), _LONGEST)
 
 
 def _is_wrong(amount: str) -> bool:

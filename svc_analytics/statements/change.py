@@ -19,8 +19,8 @@ from svc_analytics.formatting.status_line import attach, status_line_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
-from svc_analytics.money import EXACT, PERCENT_SCALE, SCALE, percent_change
-from svc_analytics.render.compared.figures import Side, comparable_figures
+from svc_analytics.money import EXACT, PERCENT_SCALE, SCALE
+from svc_analytics.render.compared.figures import Side, change_of, comparable_figures
 from svc_analytics.render.compared.side_by_side import (
     SUM_OF_COINS,
     Bridges,
@@ -115,15 +115,12 @@ class FigureChange:
     @property
     def difference(self) -> Decimal | None:
         """The change; None where a side is unknown."""
-        if self.old is None or self.new is None:
-            return None
-        return EXACT.subtract(self.new, self.old)
+        change: Decimal | None = change_of(self.old, self.new)["difference"]
+        return change
 
     def row(self, sentence: Sentence | None, threshold: Decimal | int) -> Row:
         """Return its row of the table of changes."""
-        percent = None
-        if self.old is not None and self.new is not None:
-            percent = percent_change(self.old, self.new)
+        percent = change_of(self.old, self.new)["percent"]
         is_large = bool(self.difference) if percent is None else abs(percent) > threshold
         said = sentence or Sentence("", "")
         return {

@@ -39,6 +39,7 @@ from svc_analytics.render.compared.figures import (
     compare_sides,
     figures_by_coin,
     is_to_date,
+    number_of,
     with_messages,
 )
 from svc_analytics.render.compared.folder import Compared, write_compared
@@ -347,8 +348,4 @@ def _figures_before(lake: Lake, period: Period, until: int) -> dict[str, dict[st
 
     rows = count(lake, used, work, period=(period.start, period.end)).to_pylist()
     names = [figure.name for figure in chosen]
-    return {row["currency"]: {name: _number(row[name]) for name in names} for row in rows}
-
-
-def _number(value: object) -> Decimal | None:
-    return None if value is None else Decimal(str(value))
+    return {row["currency"]: {name: number_of(row[name]) for name in names} for row in rows}

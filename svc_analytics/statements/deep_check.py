@@ -18,18 +18,10 @@ from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.tables import read_tables
 from svc_analytics.warehouse.acknowledgements import content_of
-from svc_analytics.warehouse.models import CountedText
 from svc_analytics.warehouse.sources import Footers
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 DIFFERENT = "statement_is_that_of_all_rows"
-COUNTED_TEXTS = {
-    DIFFERENT: CountedText(
-        "month has other figures when every row of the lake is read",
-        "months have other figures when every row of the lake is read",
-    )
-}
-
 MOST_READINGS = 3
 _TOTALS = "month_file_matches_its_totals"  # the rule that all statements rest on
 _ZONE = "Asia/Tehran"

@@ -31,6 +31,7 @@ from svc_analytics.warehouse.figures import (
     select_one,
 )
 from svc_analytics.warehouse.models import read_statement_macros
+from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.sql_text import fill_places, instant_literal, quote
 from svc_analytics.warehouse.warehouse import Warehouse, count
 
@@ -167,8 +168,8 @@ def explain_period(
                 if read_figures()[name].is_stated
             }
             why = _why_no_ratio(definition, parts)
-        elif definition.is_zero_when_empty and not _has_sum(warehouse, origin.value):
-            why = _TOO_LARGE
+        elif definition.is_zero_when_empty and warehouse.query(origin.value)[0][0].as_py() is None:
+            why = _TOO_LARGE  # what the records at hand add up to cannot be held
     made_of = {} if value is None else _parts(warehouse, definition, period, currency, asserted)
     return Explanation(definition.name, currency, period, value, origin.value, rows, why, made_of)
 
@@ -202,11 +203,6 @@ def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
     if parts.get(figure.operands[1]) == 0:
         return _UNDEFINED
     return _TOO_LARGE
-
-
-def _has_sum(warehouse: Warehouse, query: str) -> bool:
-    """Tell whether the records at hand add up to what can be held."""
-    return warehouse.query(query)[0][0].as_py() is not None
 
 
 def _places_of(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:
@@ -336,9 +332,13 @@ def refunded_elsewhere(warehouse: Warehouse) -> pa.Table:
     """Return the metadata of the refunded payments that are of no month that is at hand."""
     sources = warehouse.sources
     named = warehouse.query(PARENTS)["payment_id"].to_pylist() if sources.whole_months else []
-    return read_rows_with(
-        sources.lake, PAYMENTS, "id", named, columns=["id", "metadata"], snapshot=sources.folder
-    )
+    return metadata_of(sources, named)
+
+
+def metadata_of(sources: Sources, ids: Iterable[str]) -> pa.Table:
+    """Return the metadata of payments, whenever they were paid."""
+    columns = ["id", "metadata"]
+    return read_rows_with(sources.lake, PAYMENTS, "id", ids, columns, sources.folder)
 
 
 def summed_columns(figure: Figure) -> list[str]:

@@ -83,10 +83,10 @@ def read_months(warehouse: Warehouse, period: Period, as_of: int, known_to: int)
 
     A figure is NULL where it is unknown. What is known of each must be kept before.
     """
-    begun = months_begun(period, known_to)
+    begun, schema = months_begun(period, known_to), schema_of(_figures())
     if not begun:
-        return _schema().empty_table()
-    return count_months(warehouse, begun, _figures(), as_of, known_to).cast(_schema())
+        return schema.empty_table()
+    return count_months(warehouse, begun, _figures(), as_of, known_to).cast(schema)
 
 
 def count_months(
@@ -207,8 +207,7 @@ def _figures() -> list[Figure]:
     return [*flows(), *(read_figures()[name] for name in _POSITIONS)]
 
 
-def _schema() -> pa.Schema:
-    kinds = [MONEY if figure.unit in _AMOUNTS else pa.int64() for figure in _figures()]
-    names = [figure.name for figure in _figures()]
-    keys = [("month", pa.string()), ("currency", pa.string())]
-    return pa.schema([*keys, *zip(names, kinds, strict=True)])
+def schema_of(figures: Iterable[Figure]) -> pa.Schema:
+    """Return the columns of figures by month and coin."""
+    kinds = [(each.name, MONEY if each.unit in _AMOUNTS else pa.int64()) for each in figures]
+    return pa.schema([("month", pa.string()), ("currency", pa.string()), *kinds])

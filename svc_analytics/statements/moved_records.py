@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from svc_analytics.money import EXACT, SCALE
+from svc_analytics.money import EXACT, SCALE, round_half_up
 from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.explain import ELSEWHERE, refunded_elsewhere
@@ -309,7 +309,8 @@ def _worth(coins: Decimal, rate: Position) -> Decimal:
     """Return coins in USD at a rate, half up at 8 places, as the figure is."""
     if not rate.rate_amount or rate.rate_value is None:
         return _NOTHING
-    return _rounded(Fraction(coins) * Fraction(rate.rate_value) / Fraction(rate.rate_amount), 8)
+    exact = Fraction(coins) * Fraction(rate.rate_value) / Fraction(rate.rate_amount)
+    return round_half_up(exact, 8)
 
 
 def _part(name: str, group: Group, sides: Sides, sums: tuple[Decimal, Decimal]) -> Part:
@@ -323,13 +324,7 @@ def _at_rate(new: Decimal, part: Decimal, whole: Decimal, otherwise: Decimal) ->
     if not whole:
         return otherwise
     exact = Fraction(new) * Fraction(part) / Fraction(whole)
-    return otherwise if abs(exact) >= _LARGEST else _rounded(exact, SCALE)
-
-
-def _rounded(exact: Fraction, places: int) -> Decimal:
-    """Round half up, away from zero, as figures are."""
-    steps = int(abs(exact) * 10**places + Fraction(1, 2))
-    return Decimal(-steps if exact < 0 else steps).scaleb(-places, EXACT)
+    return otherwise if abs(exact) >= _LARGEST else round_half_up(exact, SCALE)
 
 
 def _sales(side: int, start: str, end: str, net: str) -> str:

@@ -15,14 +15,13 @@ import pyarrow as pa
 from svc_analytics.arguments import as_names
 from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.lake.index.month_index import read_rows_with
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period, known_until
 from svc_analytics.records.raw_json import decode_text, members
 from svc_analytics.render.bridge import TREND
-from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion
+from svc_analytics.statements.explain import metadata_of
 from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
 from svc_analytics.statements.tables import (
     count_period,
@@ -32,7 +31,6 @@ from svc_analytics.statements.tables import (
 )
 from svc_analytics.statements.trend import read_trend, trend_bounds, with_own_month
 from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
-from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _PREFIX = "metadata."
@@ -161,7 +159,8 @@ def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -
     """
     if not names:
         return lines
-    tables = {"lines": lines, "parents": _refunded(warehouse.sources, lines)}
+    refunded = lines["parent_payment_id"].drop_null().to_pylist()
+    tables = {"lines": lines, "parents": metadata_of(warehouse.sources, refunded)}
     metadata = warehouse.query(_QUERY, tables=tables)["metadata"].to_pylist()
     rows = [read_properties(text, names) for text in metadata]
     place = lines.schema.get_field_index(_BEFORE)
@@ -169,15 +168,6 @@ def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -
         values = pa.array([row.get(name) for row in rows], pa.string())
         lines = lines.add_column(place + offset, f"{_PREFIX}{name}", values)
     return lines
-
-
-def _refunded(sources: Sources, lines: pa.Table) -> pa.Table:
-    """Return the metadata of the payments that lines refund, whenever they were paid."""
-    named = lines["parent_payment_id"].drop_null().to_pylist()
-    columns = ["id", "metadata"]
-    return read_rows_with(
-        sources.lake, PAYMENTS, "id", named, columns=columns, snapshot=sources.folder
-    )
 
 
 def name_empty(lines: pa.Table, noun: str) -> list[Message]:

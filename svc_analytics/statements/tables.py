@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
-from svc_analytics.formatting.tables import csv_parts
+from svc_analytics.formatting.tables import csv_digest
 from svc_analytics.formatting.values import drop_pages, is_ratio
 from svc_analytics.instants import SECOND, format_instant
 from svc_analytics.lake.lake import Lake
@@ -369,15 +369,8 @@ def table_digest(table: pa.Table, sha256: str | None = None) -> TableDigest:
 
     Whoever has just written it as CSV knows its `sha256`.
     """
-    sha256 = sha256 or _hash(table)
+    sha256 = sha256 or csv_digest(table)
     return {"rows": table.num_rows, "sha256": sha256, "totals": _totals(table)}
-
-
-def _hash(table: pa.Table) -> str:
-    digest = hashlib.sha256()
-    for part in csv_parts(table):
-        digest.update(part.encode())
-    return digest.hexdigest()
 
 
 def _totals(table: pa.Table) -> dict[str, dict[str, str]]:

@@ -18,9 +18,8 @@ from svc_analytics.lake.layout import ORIGIN, data_folders
 from svc_analytics.periods import Period, known_until, utc_months
 from svc_analytics.render.compared.figures import chosen_figures
 from svc_analytics.render.summary_page import PRICED
-from svc_analytics.schema import MONEY
 from svc_analytics.statements.finality import read_until
-from svc_analytics.statements.months import count_months, keep_known, months_begun
+from svc_analytics.statements.months import count_months, keep_known, months_begun, schema_of
 from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.figure_sql import select_figures
@@ -115,12 +114,12 @@ def read_trend(
     """
     months = _other_months(lake, period, clock)
     if not months:
-        return _schema().empty_table()
+        return schema_of(_figures()).empty_table()
     used = models_used_by(select_figures(_figures())) or frozenset()
     accepted = acceptances.table()
     work = partial(_count, months=months, used=used, as_of=as_of, clock=clock, accepted=accepted)
     if warehouse:
-        return work(warehouse).cast(_schema())
+        return work(warehouse).cast(schema_of(_figures()))
     known_to = [known_until(month, as_of, clock) for month in months]
     facts = [lake.merchant_id, lake.engine, *months, as_of, known_to, accepted.to_pylist()]
     made_of = "\n".join(map(str, [program_digest(), *facts]))
@@ -140,7 +139,7 @@ def _cached(
         for path in filter(lambda path: PurePath(path).stem in labels, records):
             require_whole(lake.path / path)
         return pa.ipc.open_stream(content).read_all()
-    table = ask().cast(_schema())
+    table = ask().cast(schema_of(_figures()))
     if records == _records(lake):
         write_cached(_KIND, f"{made_of}\n{records}", lambda: _as_bytes(table))
     return table
@@ -160,7 +159,7 @@ def _as_bytes(table: pa.Table) -> bytes:
 def with_own_month(trend: pa.Table, period: Period, tables: Mapping[str, pa.Table]) -> pa.Table:
     """Add the month of a statement to those before it; a longer period's are all there."""
     own = [] if period.is_longer else _own(period, tables)
-    return pa.concat_tables([trend, pa.Table.from_pylist(own, _schema())])
+    return pa.concat_tables([trend, pa.Table.from_pylist(own, schema_of(_figures()))])
 
 
 def _other_months(lake: Lake, period: Period, clock: int) -> list[Period]:
@@ -198,20 +197,11 @@ def _own(period: Period, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]
     rows = []
     for row in tables["summary"].to_pylist():
         values = {name: row.get(name, more.get((name, row["currency"]))) for name in _IN_USD}
-        counts = {name: int(values[name]) for name in _counts() if values[name] is not None}
+        counted = [name for pair in PRICED for name in pair if values[name] is not None]
+        counts = {name: int(values[name]) for name in counted}
         rows.append({"month": period.label, "currency": row["currency"]} | values | counts)
     return rows
 
 
-def _counts() -> list[str]:
-    return [name for pair in PRICED for name in pair]
-
-
 def _figures() -> list[Figure]:
     return [read_figures()[name] for name in _IN_USD]
-
-
-def _schema() -> pa.Schema:
-    kinds = [pa.int64() if name in _counts() else MONEY for name in _IN_USD]
-    keys = [("month", pa.string()), ("currency", pa.string())]
-    return pa.schema([*keys, *zip(_IN_USD, kinds, strict=True)])

@@ -86,10 +86,10 @@ def machine_manager() -> Manager:
     return Manager(etc / "systemd" / "system", etc / "svc-analytics", False, is_running)
 
 
-def own_manager(environ: Mapping[str, str] = os.environ) -> Manager:
+def own_manager() -> Manager:
     """Return the manager of the person who runs this."""
-    config = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    door = Path(environ.get("XDG_RUNTIME_DIR") or "/run/none") / "systemd" / "private"
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    door = Path(os.environ.get("XDG_RUNTIME_DIR") or "/run/none") / "systemd" / "private"
     return Manager(config / "systemd" / "user", config / "svc-analytics", True, door.exists())
 
 

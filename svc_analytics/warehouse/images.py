@@ -106,15 +106,14 @@ def describe_database(folder: Path) -> str:
 
 @cache
 def _image() -> bytes:
-    """Return a database of all views, over files that variables name."""
-    return write_cached("views", _describe_image(), _make_image)
+    """Return a database of all views, over files that variables name.
 
-
-def _describe_image() -> str:
-    """Return all that the image is made of: what its making would execute, over which columns."""
+    It is of what its making would execute, and over which columns.
+    """
     script: list[str] = []
     view_builder.create_all(script.append, view_builder.variables(), None, _stand_in)
-    return repr([duckdb.__version__, script, file_schemas()])
+    made_of = repr([duckdb.__version__, script, file_schemas()])
+    return write_cached("views", made_of, _make_image)
 
 
 @interruptible()

@@ -21,11 +21,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
-from svc_analytics.instants import BEGINNING, DAY, to_micros
+from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.coverage_footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import (
     MonthIndex,
     SoughtTexts,
+    instants_of_group,
     joined,
     open_groups,
     shared_columns,
@@ -199,10 +200,9 @@ class OtherPayments(OtherMonths):
         Groups of rows that all lie before `since` are left out.
         """
         with self.open(month) as (file, _):
-            place = file.schema_arrow.get_field_index(PAYMENTS.instant)
             for group in range(file.num_row_groups):
-                last = file.metadata.row_group(group).column(place).statistics.max
-                if to_micros(last) < since:
+                _, last = instants_of_group(file.metadata, group, PAYMENTS)
+                if last < since:
                     continue
                 mask = wanted(file.read_row_group(group, columns=columns, use_threads=False))
                 if pc.any(mask).as_py():

@@ -201,13 +201,14 @@ def test_any_parquet_tool_reads_one_row_an_id(filled):
         assert not list((filled.lake.path / folder).glob(".*"))
 
 
-def test_sessions_need_the_checkout_key(desk):
-    """The contract lets no other class reach them."""
-    with pytest.raises(ConfigError, match="SVC_CHECKOUT_KEY"):
-        lookups.check_key(replace(desk.settings, checkout_key=None))
-
-
 # ---------- the command, on the sandbox
+
+
+def test_sessions_need_the_checkout_key(connected, run, monkeypatch):
+    """The contract lets no other class reach them."""
+    monkeypatch.delenv("SVC_CHECKOUT_KEY")
+    done = run("extract", "--sessions")
+    assert done.code == 2 and "set SVC_CHECKOUT_KEY" in done.lines[-1]
 
 
 def test_extract_fetches_sessions_and_bindings(connected, run):

@@ -129,11 +129,11 @@ def test_a_currency_or_a_file_that_is_not_there_is_named(file):
         read_rates(file.with_name("other.csv"), "EUR")
 
 
-def test_the_file_is_the_lakes_unless_a_setting_or_an_option_names_another():
-    lake, setting = Path("data"), {"SVC_RATES": "/srv/rates.csv"}
-    assert read_rates_path(lake, environ={}) == lake / "rates.csv"
-    assert read_rates_path(lake, environ=setting) == Path("/srv/rates.csv")
-    assert read_rates_path(lake, "mine.csv", environ=setting) == Path("mine.csv")
+def test_the_file_is_the_lakes_unless_a_setting_or_an_option_names_another(monkeypatch):
+    assert read_rates_path(lake := Path("data")) == lake / "rates.csv"
+    monkeypatch.setenv("SVC_RATES", "/srv/rates.csv")
+    assert read_rates_path(lake) == Path("/srv/rates.csv")
+    assert read_rates_path(lake, "mine.csv") == Path("mine.csv")
 
 
 # ---------- which way a rate is quoted

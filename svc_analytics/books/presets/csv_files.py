@@ -23,11 +23,6 @@ class CsvRow:
     line: EntryLine
     place: int  # of the line in its entry, from 0
 
-    @property
-    def coin(self) -> str:
-        """The coin of a line of the wallet; empty otherwise."""
-        return harmless(self.line.coin, 4000)
-
     def narration(self, most: int) -> str:
         """Say what the entry is about, in at most so many letters."""
         return harmless(self.entry.narration, most)

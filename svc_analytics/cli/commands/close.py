@@ -1,6 +1,6 @@
 """`close`: read months twice, write their statements and seal them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import click
@@ -115,7 +115,7 @@ def close(
     """
     longer = (QUARTER,) * is_with_quarters + (YEAR,) * is_with_years
     names = (period, month, "last month" if is_last else None)
-    _check_choice(names, longer, out, all_due=all_due)
+    _check_choice(names, longer, out, currency_in, all_due=all_due)
     name = None if all_due else shared_options.choose_period(names, _OTHERS)
     shared_options.check_rates(currency_in, rates)
     if is_dry:
@@ -132,7 +132,7 @@ def close(
 
         lake = Lakehouse(settings.data_dir)
         if name is None:
-            results = _close_all_due(lake, longer, currency_in, echo, job)
+            results = closing.close_all_due(lake, longer=longer, on_closed=echo, **job)
         else:
             results = [closing.close(lake, name, out=out, currency=currency_in, rates=rates, **job)]
             echo(results[0])
@@ -152,13 +152,20 @@ def _match(lake: Lakehouse, results: Sequence[CloseResult], watch: Watch, job: J
 
 
 def _check_choice(
-    names: Sequence[str | None], longer: Sequence[str], out: str | None, *, all_due: bool
+    names: Sequence[str | None],
+    longer: Sequence[str],
+    out: str | None,
+    currency: str | None,
+    *,
+    all_due: bool,
 ) -> None:
     """Refuse what goes with --all-due alone, or not with it."""
     if longer and not all_due:
         raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
     if all_due and (out or any(name is not None for name in names)):
         raise ConfigError(f"{shared_options.ONE_PERIOD}{_OTHERS}; --all-due takes no --out")
+    if all_due and currency is not None:
+        raise ConfigError("--in goes with one period, such as close 2026-10: --all-due has many")
 
 
 def _watched(data_dir: str | None, name: str | None, job: JobOptions) -> Watch:
@@ -203,18 +210,6 @@ def _plan(
         due.check_is_over(months[0], time, grace)
     planned = plan_months(lake, settings, months, out=out, is_named=name is not None)
     return dry_run(lake, settings, Request(), planned, as_json=as_json)
-
-
-def _close_all_due(
-    lake: Lakehouse,
-    longer: Sequence[str],
-    currency: str | None,
-    echo: Callable[[CloseResult], None],
-    job: JobOptions,
-) -> list[CloseResult]:
-    if currency is not None:
-        raise ConfigError("--in goes with one period, such as close 2026-10: --all-due has many")
-    return closing.close_all_due(lake, longer=longer, on_closed=echo, **job)
 
 
 def _conclude(results: Sequence[CloseResult], *, as_json: bool) -> None:

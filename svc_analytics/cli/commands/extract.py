@@ -119,8 +119,8 @@ def _settings(
         if key_class := missing_key_class(settings, STREAMS[name]):
             variable = f"SVC_{key_class.upper()}_KEY"
             raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
-    if sessions:
-        lookups.check_key(settings)
+    if sessions and not settings.checkout_key:  # the only class that reaches them
+        raise ConfigError("--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY")
     return settings
 
 

@@ -9,7 +9,7 @@ import os
 import textwrap
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +28,7 @@ from svc_analytics.closing.verification.matches import ENDING, SavedMatch, saved
 from svc_analytics.closing.verification.proof import Proof, prove_folder
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import hash_file
+from svc_analytics.files import chunks_of, hash_file, zip_entry
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.tables import output_file, to_csv, to_objects
 from svc_analytics.formatting.texts import load_text, single_line
@@ -49,8 +49,6 @@ from svc_analytics.render.formats import has_typst
 from svc_analytics.statements.sentences import sentences_file
 from svc_analytics.warehouse.models import read_checks, read_footings, read_statement_macros
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
-_CHUNK = 1 << 20
 # `templates/readme.txt` says what a package is, and how a stranger checks it, by a recipe that a
 # test runs.
 _FACTS = ("tool_version", "start", "end", "label", "calendar", "zone", "status", "as_of")
@@ -206,7 +204,7 @@ def _write(target: Path, proof: Proof, matches: list[SavedMatch]) -> None:
         content = (folder / MANIFEST).read_bytes()
         _require(seals.parse_manifest(content, folder) == manifest, folder / MANIFEST)
         for name in sorted({MANIFEST, *manifest["files"]}):
-            chunks = [content] if name == MANIFEST else _chunks(folder / name)
+            chunks = [content] if name == MANIFEST else chunks_of(folder / name)
             sums[name] = _add_file(archive, f"{folder.name}/{name}", chunks)
             is_whole = name == MANIFEST or sums[name] == manifest["files"][name]["sha256"]
             _require(is_whole, folder / name)
@@ -216,7 +214,7 @@ def _write(target: Path, proof: Proof, matches: list[SavedMatch]) -> None:
             _add_readable(archive, proof.sealed)
         for path, known in ((path, each.said["files"]) for each in matches for path in each.files):
             name = f"{folder.name}{ENDING}/{path.parent.name}/{path.name}"
-            digest = _add_file(archive, name, _chunks(path))
+            digest = _add_file(archive, name, chunks_of(path))
             _require(known.get(path.name, digest) == digest, path)
 
 
@@ -248,11 +246,11 @@ def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
         if lacking:
             fill(sealed, Output(tuple(lacking)), Path(place))
         for path in sorted(Path(place).iterdir()):
-            _add_file(archive, f"{sealed.place.name}/{path.name}", _chunks(path))
+            _add_file(archive, f"{sealed.place.name}/{path.name}", chunks_of(path))
 
 
 def _add_text(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(_entry(name), content, zipfile.ZIP_DEFLATED)
+    archive.writestr(zip_entry(name), content, zipfile.ZIP_DEFLATED)
 
 
 def _require(is_whole: bool, path: Path) -> None:
@@ -263,24 +261,11 @@ def _require(is_whole: bool, path: Path) -> None:
 def _add_file(archive: zipfile.ZipFile, name: str, chunks: Iterable[bytes]) -> str:
     """Copy a file into a zip; return the hash of what was copied."""
     digest = hashlib.sha256()
-    with archive.open(_entry(name), "w") as target:
+    with archive.open(zip_entry(name), "w") as target:
         for chunk in chunks:
             digest.update(chunk)
             target.write(chunk)
     return digest.hexdigest()
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _EARLIEST)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
-    return entry
 
 
 def readme_text(manifest: dict[str, Any]) -> str:

@@ -231,12 +231,7 @@ def _sign_proven(lake: Lake, folder: Path, manifest: seals.Manifest, key: Path) 
 def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Sealed | None:
     """Raise `NotProven` unless all of a sealed folder is proven; return what was sealed."""
     folder = folder.absolute()
-    foreign = seals.foreign_files(folder, manifest)
-    broken = [
-        *seals.seal_violations(folder, manifest),
-        *(Message("seal.foreign", name=name) for name in foreign),
-        *seals.altered_package(folder),
-    ]
+    broken = seals.faults(folder, manifest) if manifest["seal"] else [Message("seal.none")]
     if not broken and (merchant := manifest["merchant"].get("id")) != lake.merchant_id:
         names = {"merchant": merchant, "other": lake.merchant_id, "place": lake.place}
         broken = [Message("seal.other_lake", **names)]

@@ -23,6 +23,7 @@ from svc_analytics.closing.table_diff import KEYS, Tables, read_csv
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import program_digest
+from svc_analytics.formatting.texts import cut_short
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
@@ -234,8 +235,7 @@ def _canonical(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return cut_short(json.dumps(value, ensure_ascii=False), LONGEST)
 
 
 def table_names(manifest: Manifest, own: Collection[str], *, is_own: bool) -> list[str]:

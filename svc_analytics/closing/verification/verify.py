@@ -171,12 +171,10 @@ def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
         unproven = (_NEVER_SEALED, *checked.unproven)
         return replace(checked, unproven=unproven, statuses=_NOT_SEALED)
     statuses = statuses_of(checked.folder, trust)
-    failed = [each for each in statuses if each.outcome == FAILED]
-    seen = {"sealed"} if checked.broken else set[str]()
-    unseen = [each for each in failed if each.name not in seen]
     broken = [
         Message("proof.line", name=translated(each.name), text=translated(each.text))
-        for each in unseen
+        for each in statuses
+        if each.outcome == FAILED and not (checked.broken and each.name == "sealed")
     ]
     by = signed_by(checked.folder, trust)
     notes = [Message("proof.signed_alone", by=by, text=each) for each in checked.not_compared if by]
@@ -206,10 +204,7 @@ def _proven(checked: SealVerification) -> tuple[str, str]:
 
 def _verify(path: Path, lake: Lake | None) -> SealVerification:
     manifest = seals.read_manifest(path)
-    broken, seal = seals.alterations(path, manifest), manifest["seal"]
-    foreign = seals.foreign_files(path, manifest)
-    broken += [Message("seal.foreign", name=name) for name in foreign]
-    broken += seals.altered_package(path)
+    broken, seal = seals.faults(path, manifest), manifest["seal"]
     if seal not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
         return SealVerification(path, seal, tuple(broken), (), NO_DIFFERENCES)

@@ -336,11 +336,5 @@ def _edges(sources: Sequence[SortedFile]) -> Iterator[int]:
 
 def _group(group: pq.RowGroupMetaData, instant: int) -> RowGroup:
     statistics = group.column(instant).statistics
-    first, last = (
-        (_micros(statistics.min), _micros(statistics.max)) if statistics else (BEGINNING, _END)
-    )
+    first, last = (statistics.min_raw, statistics.max_raw) if statistics else (BEGINNING, _END)
     return RowGroup(first, last, group.num_rows, group.total_byte_size)
-
-
-def _micros(value: object) -> int:
-    return int(pa.scalar(value, pa.timestamp("us", "UTC")).value)

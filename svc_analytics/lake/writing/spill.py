@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.coverage import Coverage, Span, Spans, difference, union
+from svc_analytics.coverage import Span, Spans, difference, union
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file, is_refused, make_folder, sync_folder
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signed_footer
@@ -381,7 +381,7 @@ class WriteBuffer:
     def retract(self, spans: Iterable[Span]) -> None:
         """Mark intervals as not covered after all: they must be read again."""
         spans = union(spans)
-        self.covered = Coverage(self.covered).remove(spans).complete
+        self.covered = difference(self.covered, spans)
         self.retracted = union(self.retracted, spans)
         for each in self.months.values():
             each.retract(spans)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from html import escape
+from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
-from svc_analytics.books.entry import Entry, EntryLine, Journal
+from svc_analytics.books.entry import Journal
 from svc_analytics.books.export import Books, write_books
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.texts import escape_invisible
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
-from svc_analytics.notebook.desk.controls import Looks
 from svc_analytics.notebook.desk.desk_months import CloseRun, DeskMonths
 from svc_analytics.render.month_state import SIGNS, MonthState
 
@@ -50,7 +50,7 @@ class CloseBox:
         self.stop = controls.button(say("Stop"), self._stop, tip=say("stop as Ctrl-C does"))
         self.check = controls.button("", self._close_one, "svc-link")
         every, again = say("Close every month that is due"), say("Read the lake again")
-        self.all_due = controls.button(every, self._close_all, "svc-link")
+        self.all_due = controls.button(every, lambda: self._start(None), "svc-link")
         self.again = controls.button(again, self._read_again, "svc-link")
         self.head, self.progress, self.outcome, self.later = (controls.html() for _ in range(4))
         top = controls.row(self.head, controls.html("", "svc-space"), handover.box)
@@ -115,9 +115,6 @@ class CloseBox:
     def _close_before(self) -> None:
         if before := self._desk.to_close_again:
             self._start(before.label)
-
-    def _close_all(self) -> None:
-        self._start(None)
 
     def _start(self, label: str | None) -> None:
         self._results, self._began = [], monotonic()
@@ -213,7 +210,7 @@ _MOST = 300  # lines that are shown; the file holds all
 _COUNTED = "entries: {count}; records without a price, which none holds: {unpriced}"
 _WRITTEN = "{file}. It arrives as: {ARRIVES}"
 _WRITTEN_FIRST = "{file}. Before the import: {BEFORE}. It arrives as: {ARRIVES}"
-_HEAD = ("day", "entry", "account", "description", "debit", "credit")
+_HEAD = ["day", "entry", "account", "description", "debit", "credit"]
 
 
 class BooksBox:
@@ -250,7 +247,7 @@ class BooksBox:
         self.clear()
         with self._looks.telling(self.message):
             books = self._books = self._desk.books(PRESETS[self.preset.value])
-            self.entries.value = entries_html(books.journal, self._looks)
+            self.entries.value = self._looks.table(entries_table(books.journal))
             count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
             self._tell(Message(_COUNTED, count=count, unpriced=unpriced))
             self.show()
@@ -272,36 +269,23 @@ class BooksBox:
         self.message.value = self._looks.line(text, is_announced=True)
 
 
-def entries_html(journal: Journal, looks: Looks) -> str:
+def entries_table(journal: Journal) -> DisplayTable:
     """Return entries as a table: each with its debits, its credits, and a balance of zero."""
-    head = _row("th", tuple(map(looks.text, _HEAD)))
-    rows = [head, *(row for each in journal.entries for row in _rows(journal, each, looks))]
-    count = len(rows) - 1 - _MOST
-    more = Message("{count} lines more are in the file", count=f"{count:,}") if count > 0 else ""
-    return f'<table class="svc-entries">{"".join(rows[: _MOST + 1])}</table>{looks.line(more)}'
+    rows, totals = list[list[Cell]](), []
+    for entry in journal.entries:
+        for line in entry.lines:
+            texts = [entry.day.isoformat(), entry.entry_id, line.account, line.description]
+            rows.append(_cells(texts, journal.debit(line), journal.credit(line)))
+        debit = sum(line.cents for line in entry.lines if line.cents > 0)
+        credit = sum(-line.cents for line in entry.lines if line.cents < 0)
+        balance = Message("balance {number}", number=journal.text(debit - credit))
+        totals.append(len(rows))
+        rows.append(_cells(["", "", "", balance], journal.text(debit), journal.text(credit)))
+    return DisplayTable("", _HEAD, rows[:_MOST], len(rows), totals=frozenset(totals))
 
 
-def _rows(journal: Journal, entry: Entry, looks: Looks) -> Iterator[str]:
-    for line in entry.lines:
-        yield _row("td", map(escape_invisible, _cells(journal, entry, line)))
-    debit = sum(line.cents for line in entry.lines if line.cents > 0)
-    credit = sum(-line.cents for line in entry.lines if line.cents < 0)
-    balance = looks.text("balance {number}", number=journal.text(debit - credit))
-    yield _row("th", ("", "", "", balance, journal.text(debit), journal.text(credit)))
-
-
-def _cells(journal: Journal, entry: Entry, line: EntryLine) -> tuple[str, ...]:
-    amounts = (journal.debit(line), journal.credit(line))
-    return (entry.day.isoformat(), entry.entry_id, line.account, line.description, *amounts)
-
-
-def _row(kind: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(_cell(kind, place, text) for place, text in enumerate(cells))}</tr>"
-
-
-def _cell(kind: str, place: int, text: str) -> str:
-    side = "right" if _HEAD[place] in ("debit", "credit") else "start"
-    return f'<{kind} style="text-align:{side}">{escape(text)}</{kind}>'
+def _cells(texts: list[str], *amounts: str) -> list[Cell]:
+    return [*map(Cell, texts), *(Cell(amount, is_number=True) for amount in amounts)]
 
 
 # For each button: what it says, and the type of its file.
@@ -320,7 +304,7 @@ class HandOver:
     def __init__(self, desk: DeskMonths) -> None:
         self._desk, self._looks = desk, desk.looks
         self.buttons = {
-            name: controls.button(desk.looks.text(text), self._maker(name))
+            name: controls.button(desk.looks.text(text), partial(self._make, name))
             for name, (text, _) in _BUTTONS.items()
         }
         self.message, self.link = controls.html(), controls.scripted("file_link.js")()
@@ -341,9 +325,6 @@ class HandOver:
         """Take away what was said of another month."""
         self.message.value = ""
         self.link.send({"name": ""})
-
-    def _maker(self, name: str) -> Any:
-        return lambda: self._make(name)
 
     def _make(self, name: str) -> None:
         text, kind = _BUTTONS[name]

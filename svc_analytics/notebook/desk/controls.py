@@ -103,11 +103,6 @@ class Looks:
             f'<div dir="{self.language.direction}">{self.heading(shown.title)}{lines}{tables}</div>'
         )
 
-    def foreign(self, text: str) -> str:
-        """Return a text of other people, or a number, isolated as HTML."""
-        shown = text if self.language.is_english else self.language.number(text)
-        return f"<bdi>{escape(escape_invisible(shown if is_number(text) else text))}</bdi>"
-
     def html(self, text: str) -> str:
         """Return words of ours as HTML; those of other people are isolated within them."""
         text = without_rules(text)

@@ -95,7 +95,9 @@ class MatchBox:
             of = (BOOKS, kind) if kind in PRESETS else (kind, None)
             self._match = self._desk.match(path, *of)
             self._open = self._match.table.filter(self._match.table["is_open"]).to_pylist()
-            self._tell(_count_text(self._match.open_count), *self._match.notes)
+            count = self._match.open_count
+            said = Message({0: _ALL, 1: _ONE}.get(count, _OPEN), count=f"{count:,}")
+            self._tell(said, *self._match.notes)
         self._show()
 
     def _show(self) -> None:
@@ -164,7 +166,3 @@ class MatchBox:
 
     def _tell(self, *texts: str) -> None:
         self.message.value = self._looks.line(*texts, is_announced=True)
-
-
-def _count_text(count: int) -> str:
-    return Message({0: _ALL, 1: _ONE}.get(count, _OPEN), count=f"{count:,}")

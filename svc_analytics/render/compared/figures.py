@@ -112,13 +112,13 @@ def figures_by_coin(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Decim
     known = comparable_figures()
     figures: dict[str, dict[str, Decimal | None]] = {}
     for row in tables["summary"].to_pylist() if "summary" in tables else ():
-        figures[row["currency"]] = {name: _number(row[name]) for name in row if name in known}
+        figures[row["currency"]] = {name: number_of(row[name]) for name in row if name in known}
     for row in tables["figures"].to_pylist() if "figures" in tables else ():
-        figures.setdefault(row["currency"], {})[row["name"]] = _number(row["value"])
+        figures.setdefault(row["currency"], {})[row["name"]] = number_of(row["value"])
     return figures
 
 
-def _number(value: Any) -> Decimal | None:
+def number_of(value: Any) -> Decimal | None:
     """Return a number of a typed table, or of a text as CSV has it."""
     if isinstance(value, str):
         return money.parse_amount(value) if value else None

@@ -27,13 +27,14 @@ from svc_analytics.formatting.cells import (
     unit_name,
     unknown_cell,
 )
-from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
+from svc_analytics.formatting.display import DisplayTable, display_table, lined_up, with_unit
 from svc_analytics.formatting.status_line import running, status_line_of
 from svc_analytics.instants import DAY
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.figures import UNDEFINED, more_on
+from svc_analytics.render.front import NOT_MEANINGFUL
 from svc_analytics.render.summary_page import (
     ALL_COINS,
     IN_USD,
@@ -50,8 +51,6 @@ from svc_analytics.warehouse.figures import (
     label_of,
     read_figures,
 )
-
-_NOT_MEANINGFUL = "n/m"
 
 Row = Mapping[str, Any]
 
@@ -209,9 +208,7 @@ def _titled(row: Row) -> str:
     """Return a figure's label, with its unit where the coin is not it."""
     kind = kind_of_unit(row["unit"])
     unit = unit_name(kind, row["currency"]) if kind in (USD, RATE) else ""
-    if unit in row["label"]:
-        return str(row["label"])
-    return Message("{COLUMN}, {UNIT}", column=translated(row["label"]), unit=translated(unit))
+    return with_unit(row["label"], unit)
 
 
 @dataclass(frozen=True)
@@ -246,7 +243,7 @@ class _Maker:
         value = row["percent"]
         if value is None and row["difference"] is not None:
             why = Message("comparison.not_meaningful")
-            return Cell(_NOT_MEANINGFUL, note=why, is_number=True)
+            return Cell(NOT_MEANINGFUL, note=why, is_number=True)
         if value is None:
             return unknown_cell(_note(row), is_number=True)
         cell = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
@@ -332,7 +329,7 @@ class Bridges:
 
     def _percent(self, row: Row) -> Cell:
         if row["percent"] is None:
-            return Cell("n/m", is_number=True)
+            return Cell(NOT_MEANINGFUL, is_number=True)
         return number_cell(row["percent"].scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
 
     def _table(self, changes: Sequence[Row], parts: Sequence[Row]) -> DisplayTable:
@@ -346,10 +343,10 @@ class Bridges:
             of_coins = [amounts.get((part, of, coin)) for coin in coins]
             cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in of_coins]
             of = of or _AT_RATE * (is_position and part not in _PRICE)
-            rows.append([Cell(_behind(text, of)), *cells])
+            rows.append([Cell(with_unit(Message(text), of)), *cells])
         rows.append(self._stated("new", self.names[1], changes))
         text, unit = changes[0]["label"], changes[0]["unit"]
-        title = _behind(text, "" if unit == "coin" or unit in text else unit)
+        title = with_unit(Message(text), "" if unit == "coin" else unit)
         whole = frozenset({len(rows) - 1})
         heads = ["", *(self._coin(row, changes) for row in changes)]
         sums = frozenset({1} if SUM_OF_COINS in coins else ())
@@ -378,14 +375,6 @@ def _place_of_sum(row: Row) -> bool:
 
 def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
     return [row for row in rows if (row["figure"], row["unit"]) == (figure, unit)]
-
-
-def _behind(text: str, more: str) -> Message:
-    return (
-        Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(more))
-        if more
-        else Message(text)
-    )
 
 
 def records_tables(records: pa.Table, labels: Mapping[str, str]) -> list[DisplayTable]:
