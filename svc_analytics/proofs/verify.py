@@ -325,6 +325,8 @@ def check_stamp(folder: Path, authority: Optional[str]) -> str:
     require({asked, stamped} <= imprints, "it is of another text")
     then = time.strptime(re.sub(r"\.[0-9]+", "", at.decode("ascii")), "%Y%m%d%H%M%SZ")
     said = time.strftime("%Y-%m-%d %H:%M:%S UTC", then)
+    is_ahead = calendar.timegm(then) > time.time() + 15 * 60
+    leave_if(is_ahead, f"it says {said}, which is ahead of this machine's clock")
     leave_if(authority is None, f"it says {said}; whom do you trust? (--authority)")
     Path(authority or "").read_bytes()  # or it cannot be read here
     for what in (("-digest", digest), ("-queryfile", str(query))):
