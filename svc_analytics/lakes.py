@@ -36,7 +36,7 @@ from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.render.document import status_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.figures import Figure, as_moved, read_figures
+from svc_analytics.warehouse.figures import Figure, as_moved, label_of
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.several_lakes import open_views
 from svc_analytics.warehouse.sources import open_sources
@@ -371,7 +371,7 @@ def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
 
 def _why_no_ratio(figure: Figure) -> str:
     """Say in labels why a ratio has no value; its note says the same in both cases."""
-    part, whole = (read_figures()[name].label or name for name in figure.operands)
+    part, whole = map(label_of, figure.operands)
     return f"{part} or {whole} is unknown, or {whole} is zero"
 
 

@@ -82,8 +82,11 @@ def restore(
     chosen = archive.require(at)
     sizes = {path: entry.size for path, entry in chosen.files.items()}
     restored = Restored(archive.place, chosen.name, storage.folder, sizes, dry_run)
+    for path, entry in chosen.files.items():
+        if not archive.places(path, entry):
+            raise _not_whole(archive, path)
+    _require_empty(storage.folder, chosen)  # before anything is made there
     if dry_run:
-        _require_empty(storage.folder, chosen)
         return restored
     with _held(storage.folder), progress_bar("restoring", chosen.size, progress) as count:
         _require_empty(storage.folder, chosen)
@@ -131,8 +134,10 @@ def _restore(archive: Archive, chosen: Inventory, folder: Path, count: Count) ->
     incoming = folder / RESTORING_FOLDER
     incoming.mkdir(mode=0o700, exist_ok=True)
     for path, entry in chosen.files.items():
-        if not (folder / path).exists():
-            _fetch(archive, path, entry, incoming / path, count)
+        is_there = (folder / path).exists()
+        if not is_there and not _fetch(archive, path, entry, incoming / path, count):
+            shutil.rmtree(incoming)
+            raise _not_whole(archive, path)
     # The description is put in its place last: before, there is no lake.
     for path in sorted(chosen.files, key=lambda path: (path == DESCRIPTION, path)):
         if not (folder / path).exists():
@@ -145,8 +150,13 @@ def _restore(archive: Archive, chosen: Inventory, folder: Path, count: Count) ->
     shutil.rmtree(incoming)
 
 
-def _fetch(archive: Archive, path: str, entry: BackupFile, file: Path, count: Count) -> None:
-    """Get a file; one that an interrupted restore got whole is kept."""
+def _not_whole(archive: Archive, path: str) -> LakeError:
+    message = f"{path} is missing or altered in {archive.place}"
+    return LakeError(f"{message}: nothing was restored; give an older backup by --at")
+
+
+def _fetch(archive: Archive, path: str, entry: BackupFile, file: Path, count: Count) -> bool:
+    """Get a file; one that an interrupted restore got whole is kept. Tell whether it is whole."""
     make_folder(file.parent)
     if file.exists() and hash_file(file) == entry.sha256:
         count(entry.size)
@@ -154,10 +164,10 @@ def _fetch(archive: Archive, path: str, entry: BackupFile, file: Path, count: Co
         _write(file, archive.chunks(key), count) == entry.sha256
         for key in archive.places(path, entry)
     ):
-        message = f"{path} is missing or altered in {archive.place}"
-        raise LakeError(f"{message}: nothing was restored; give an older backup by --at")
+        return False
     set_mode(file, is_private=entry.is_private)
     sync_file(file)
+    return True
 
 
 def _write(file: Path, chunks: Iterable[bytes], count: Count) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ FOLDER, FILE = "books", "booked.json"
 Booked = dict[str, Any]  # one import, as the file holds it
 _LOCK = ".booked.lock"
 Facts = dict[str, Any]  # of an entry, as the file holds them
+Files = Mapping[Path, bytes]  # what a system gets
 Imports = Mapping[str, Sequence[Booked]]  # by the label of the period, oldest first
 _FIRST_GREGORIAN = "17"  # a year before it is one of the Jalali calendar
 _TEXTS = ("seal", "by", "currency", "prefix")
@@ -120,6 +122,22 @@ def facts_of(entry: Entry, count: int) -> Facts:
     return {"id": entry.entry_id, "of": of, "day": entry.day.isoformat(), "lines": lines}
 
 
+def require_imported(folder: Path, label: str, files: Files) -> None:
+    """Refuse to note entries where the files that are there hold others, not noted either.
+
+    The month was restated since they were written, or accounts or rates were changed. What an
+    earlier release noted does not say of which files.
+    """
+    held = _digest(path.read_bytes() for path in files if path.is_file())
+    known = {each.get("files") for each in _read(folder).get(label, [])}
+    if held not in {_digest(files.values()), _digest([]), *known} and None not in known:
+        raise ConfigError(Message(_OTHER_FILE, label=label, file=next(iter(files))))
+
+
+def _digest(contents: Iterable[bytes]) -> str:
+    return sha256(b"".join(contents)).hexdigest()
+
+
 def note_booked(
     storage: Storage,
     ledger: Ledger,
@@ -127,10 +145,11 @@ def note_booked(
     period: Period,
     entries: Iterable[Entry],
     seal: str,
+    files: Files,
 ) -> None:
     """Write down that the entries of a seal were imported; once more changes nothing."""
     new = {"seal": seal, **vars(ledger), "zone": str(period.zone), "calendar": period.calendar}
-    new |= how_booked(booking)
+    new |= {"files": _digest(files.values()), **how_booked(booking)}
     folder = storage.folder / FOLDER
     make_folder(folder)
     with locked(folder / _LOCK, Message("busy.file", path=folder / FILE)):
@@ -156,6 +175,10 @@ def _note_booked(
 # Entries that correct what was imported, and what would book a thing twice.
 
 
+_OTHER_FILE = (
+    "{file} holds other entries than {label} gives now, and nothing is noted: if you imported it, "
+    "take that back; then run without --booked, import what it writes, and run with --booked"
+)
 _OTHER_WAY = (
     "{label} was imported with {name} {old}, and this is {new}: book it in the same way, "
     "or into another ledger"

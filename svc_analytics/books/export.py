@@ -162,14 +162,19 @@ def preset_files(books: Books, preset: Preset) -> list[bytes]:
     return preset.files(replace(books.journal, settings=settings, tracking=accounts.tracking))
 
 
-def write_books(books: Books, preset: Preset, out: Path) -> list[Path]:
-    """Write the entries for one system, and beside them the lists; return the files."""
+def files_of(books: Books, preset: Preset, out: Path) -> dict[Path, bytes]:
+    """Make the files for one system: the content of each, by its path; nothing is written."""
     if why := preset.file.refusal(out.name):
         raise ConfigError(f"{preset.title} would refuse this: the file's name {why}")
-    contents = {
+    return {
         (out if place == 1 else out.with_name(f"{out.stem}-{place}{out.suffix}")): content
         for place, content in enumerate(preset_files(books, preset), 1)
     }
+
+
+def write_books(books: Books, preset: Preset, out: Path) -> list[Path]:
+    """Write the entries for one system, and beside them the lists; return the files."""
+    contents = files_of(books, preset, out)
     for name, text in books.lists().items():
         contents[out.with_name(f"{out.stem}.{name}")] = text.encode()
     with system_refusals(ConfigError, f"cannot write {out}"):

@@ -6,9 +6,8 @@ looked up, each in its newest version.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from svc_analytics.api.client import Client, open_client
 from svc_analytics.api.routes import quote_id
 from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
-from svc_analytics.errors import ConfigError, DataError, NotFound, ProtocolError
+from svc_analytics.errors import ConfigError, DataError, NotFound, ProtocolError, Unavailable
 from svc_analytics.files import locked
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.lake.lake import Lake
@@ -122,23 +121,49 @@ class _Lookup:
         self._unsaved: list[pa.Table] = []
         self._saved_at = time.monotonic()
         self._save_cost = 0.0
+        self._trouble: Unavailable | None = None
 
     def run(self, ids: Sequence[str], fetch: Fetch, workers: int) -> LookupResult:
-        """Fetch these ids and save what the service gave; return what became of them."""
+        """Fetch these ids and save what the service gave; return what became of them.
+
+        An id at which the service fails again and again keeps no other from being fetched:
+        `Unavailable` is raised last.
+        """
         pool = ThreadPoolExecutor(workers)
         try:
             for start in range(0, len(ids), CHUNK):
-                chunk = ids[start : start + CHUNK]
-                answers = pool.map(partial(_fetch_or_error, fetch), chunk)
-                for id_, answer in zip(chunk, answers, strict=True):
-                    self._collect(id_, answer)
+                self._fetch(pool, fetch, ids[start : start + CHUNK])
+            if self._trouble:
+                raise self._trouble
         except BaseException:
             self._client.limiter.stop()  # the other threads need not go on trying
             raise
         finally:
             pool.shutdown(cancel_futures=True)
             self._save()
+        self._result.not_found.sort()
+        self._result.rejected = dict(sorted(self._result.rejected.items()))
         return self._result
+
+    def _fetch(self, pool: Executor, fetch: Fetch, ids: Sequence[str]) -> None:
+        """Fetch some ids, in the order in which they are answered.
+
+        The patience of a call begins anew with each answer, so when it is spent all others are
+        there, or the service is away.
+        """
+        waiting = {pool.submit(_fetch_or_error, fetch, id_): id_ for id_ in ids}
+        for future in as_completed([*waiting]):
+            if error := future.exception():
+                break
+            self._collect(waiting.pop(future), future.result())
+        else:
+            return
+        for future, id_ in waiting.items():
+            if not future.cancel() and future.done() and not future.exception():
+                self._collect(id_, future.result())
+        if not isinstance(error, Unavailable) or len(waiting) == len(ids):
+            raise error
+        self._trouble = error
 
     def _collect(self, id_: str, answer: Mapping[str, Any] | Exception) -> None:
         if isinstance(answer, NotFound):

@@ -318,13 +318,13 @@ def check_stamp(folder: Path, authority: Optional[str]) -> str:
     require(reply.exists() or authority is None, "no stamp, and you named whose you trust")
     leave_if(not reply.exists(), "no stamp", 0)
     digest = hash_of(folder, "checkpoint")
-    _, asked, *_ = parts(read(folder, query.name), 0)
     _, _, stamped, _, at, *_ = parts(read(folder, reply.name), 0, 1, 1, 0, 2, 1, 0, 0)
     heads = ("300d06096086480165030402010500", "300b0609608648016503040201")  # both of SHA-256
     imprints = {bytes.fromhex(f"{head}0420{digest}") for head in heads}
-    require({asked, stamped} <= imprints, "it is of another text")
+    require({parts(read(folder, query.name), 0)[1], stamped} <= imprints, "it is of another text")
     then = time.strptime(re.sub(r"\.[0-9]+", "", at.decode("ascii")), "%Y%m%d%H%M%SZ")
     said = time.strftime("%Y-%m-%d %H:%M:%S UTC", then)
+    leave_if(calendar.timegm(then) > time.time() + 900, f"it says {said}, ahead of the clock here")
     leave_if(authority is None, f"it says {said}; whom do you trust? (--authority)")
     Path(authority or "").read_bytes()  # or it cannot be read here
     for what in (("-digest", digest), ("-queryfile", str(query))):

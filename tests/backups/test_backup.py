@@ -140,7 +140,7 @@ def test_verify_finds_each_kind_of_damage(place, run, place_of, damage):
     assert done.out.count("assertions.csv") == 1
     with pytest.raises(LakeError, match=r"assertions\.csv is missing or altered"):
         restore(target, place / "half", at=broken, progress=False)
-    assert not Lake(place / "half").exists
+    assert {path.name for path in (place / "half").glob("*")} <= {".lock"}
     assert restored(target, place / "new", whole)
 
 
@@ -174,6 +174,9 @@ def test_a_dry_run_lists_what_it_would_write_and_writes_nothing(place, run):
     *files, last = done.out.splitlines()
     assert sorted(line.split()[1] for line in files) == sorted(kept(place / "data"))
     assert last.startswith("would write backup ")
+    (place / "backups" / "lake" / "assertions.csv").unlink()
+    done = run("restore", "backups", "--data-dir", "new", "--dry-run")
+    assert (done.code, done.out) == (1, "") and "assertions.csv is missing" in done.err
 
 
 def test_a_restored_lake_answers_other_tools(place, run):
@@ -196,6 +199,7 @@ def test_a_restored_lake_answers_other_tools(place, run):
         (("backup", "backups", "--data-dir", "none"), 1, "no lake in"),
         (("backup", "theirs"), 2, "holds backups of merchant somebody-else"),
         (("restore", "backups"), 1, "is not empty"),
+        (("restore", "backups", "--data-dir", "other"), 1, "is not empty"),
         (("restore", "backups", "--at", "2020", "--data-dir", "new"), 2, "holds no backup 2020"),
         (("restore", "many", "--at", "2020", "--data-dir", "new"), 2, "the newest are b, c, d\n"),
         (("restore", "none", "--data-dir", "new"), 1, "there is none"),
@@ -216,4 +220,4 @@ def test_what_cannot_be_done_is_said_in_one_line(place, run, words, code, said):
     before = kept(place)
     done = run(*words)
     assert done.code == code and said in done.err and done.err.count("\n") == 1, done.err
-    assert kept(place) == before
+    assert kept(place) == before and not (place / "other" / ".lock").exists()

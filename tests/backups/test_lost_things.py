@@ -141,10 +141,13 @@ def test_the_last_good_copy_of_a_damaged_file_is_kept(place, run):
     "path", ["payments/2026-09.parquet", "books/2026-09.csv.csv", PROVISIONAL, "analytics.duckdb"]
 )
 def test_what_can_be_made_again_is_not_lost(place, run, path):
-    """The service tells records again, and the lake the rest."""
+    """The service tells records again, and the lake the rest. What is gone is named once."""
     remove(place / "data" / path)
     done = run("backup", "backups")
     assert (done.code, done.err) == (0, "")
+    is_kept = path != "analytics.duckdb"  # by a backup
+    assert done.out.endswith(f"since the last backup{f': {path}' * is_kept}\n")
+    assert run("backup", "backups").out.endswith("; 0 gone from the lake since the last backup\n")
 
 
 def test_a_month_with_a_record_that_the_service_lists_no_more_is_lost(place, run):

@@ -447,3 +447,25 @@ def test_a_file_that_is_included_stays_when_its_month_is_corrected(run, books_la
     assert (file.read_bytes() == first) == PRESETS[name].is_included
     made = (corrected if corrected.exists() else file).read_text(encoding="utf-8")
     assert "SVC-2026-10-06-C1" in made and "40.00" in made and "16000" not in made
+
+
+def test_a_file_that_was_written_before_its_month_was_restated_is_not_noted(run, books_lake):
+    """Its 40.00 would never be booked: first what the month gives now is written, and imported."""
+    words = ("books", "2026-10", "--preset", "csv")
+    assert run(*words).code == 0
+    closer = closer_at(books_lake)
+    closer.desk.service.payments += read_ledger(LATE, first=50)[0]
+    assert closer.close("2026-10", formats=("csv",)).state == "restated"
+    file = books_lake / "books" / "2026-10.csv.csv"
+    imported = file.read_bytes()
+    done = run(*words, "--booked")
+    assert done.code == 2 and f"{file} holds other entries" in done.err
+    assert file.read_bytes() == imported and not (file.parent / "booked.json").exists()
+    assert [run(*words).code, run(*words, "--booked").code] == [0, 0]
+    assert b"40.00" in file.read_bytes() and len(noted(books_lake)["2026-10"]) == 1
+
+
+@pytest.mark.parametrize("other", ["--check", "--init"])
+def test_what_writes_no_entries_notes_none(run, books_lake, other):
+    done = run("books", "2026-10", "--preset", "csv", "--booked", other)
+    assert done.code == 2 and "write no entries" in done.err

@@ -77,7 +77,7 @@ def booked_totals(books: Books) -> dict[tuple[str, str], int]:
 def note(storage: Storage, made: SeededMonth, books: Books, seal: str) -> None:
     """Say that a month was imported."""
     entries = books.journal.entries
-    note_booked(storage, LEDGER, books.booking, made.period, entries, seal * 64)
+    note_booked(storage, LEDGER, books.booking, made.period, entries, seal * 64, {})
 
 
 @pytest.mark.parametrize("seed", rings(FEW, range(1000)))

@@ -14,8 +14,9 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.cli.commands.extract import extraction_text
-from svc_analytics.errors import ConfigError, KeyRefused
+from svc_analytics.errors import ConfigError, KeyRefused, Unavailable
 from svc_analytics.extraction import lookups
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
@@ -35,7 +36,7 @@ FIRST, SECOND, THIRD = (payment(n, f"2026-{n + 8:02d}-10T00:00:00Z") for n in (1
 
 def look_up(desk: Desk, **wanted: Any) -> list[LookupResult]:
     desk.service.requests.clear()
-    limiter = Hours().limiter(desk.settings.patience)
+    limiter = wanted.pop("limiter", None) or Hours().limiter(desk.settings.patience)
     with Client(desk.settings, limiter=limiter, transport=desk.service.transport) as client:
         return lookups.look_up(desk.lake, desk.settings, client=client, workers=2, **wanted)
 
@@ -157,6 +158,21 @@ def test_what_was_fetched_is_kept_when_a_run_breaks(filled, service):
     with pytest.raises(KeyRefused):
         look_up(filled, sessions_of=EVER)
     assert [row["session_id"] for row in held(filled)] == [first]
+
+
+def test_an_id_at_which_the_service_fails_keeps_no_other_away(filled, service, monkeypatch):
+    """It is asked with one other, and the third later: both are there, and the error is told."""
+    monkeypatch.setattr(lookups, "CHUNK", 2)
+    first, *others = sorted(service.sessions)
+
+    def fail(request: httpx.Request) -> httpx.Response | None:
+        is_first = request.url.path.endswith(first)
+        return refusal(500, "INTERNAL_SERVER_ERROR") if is_first else None
+
+    service.intercept = fail
+    with pytest.raises(Unavailable, match="500 INTERNAL_SERVER_ERROR"):
+        look_up(filled, sessions_of=EVER, limiter=RateLimiter(patience=1))
+    assert [row["session_id"] for row in held(filled)] == others
 
 
 def test_bindings_are_held_one_row_a_customer(filled, service):

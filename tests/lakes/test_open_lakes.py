@@ -155,12 +155,14 @@ def test_a_sum_with_an_unknown_part_is_unknown_and_names_the_merchant(make):
     assert value(made, "btc", "net_sales") == Decimal("5.91")
     assert value(made, "btc", "net_settlement") is None
     assert f"unknown of {MERCHANTS[1]}" in str(made) and made.status == "provisional"
-    [why] = {
-        row["note"]
+    why = {
+        row["figure"]: row["note"]
         for row in made.table.to_pylist()
-        if (row["merchant_id"], row["figure"]) == ("all merchants", "refund_ratio_period")
+        if row["merchant_id"] == "all merchants" and "refund_ratio" in row["figure"]
     }
-    assert why == "Refunds paid or Total charged is unknown, or Total charged is zero"
+    for name, part in (("period", "Refunds paid"), ("cohort", "Refunded to date")):
+        said = f"{part} or Total charged is unknown, or Total charged is zero"
+        assert why[f"refund_ratio_{name}"] == said
 
 
 def test_a_sum_of_more_than_38_digits_is_unknown_and_stops_nothing(make):

@@ -162,6 +162,14 @@ def test_a_stamp_outlives_the_certificate_of_its_authority(tmp_path):
     assert text.endswith("UTC; whether a certificate was revoked is not checked")
 
 
+def test_a_stamp_ahead_of_the_clock_proves_no_time(stamped, authority, monkeypatch):
+    """Sixteen minutes ahead it does not, and fourteen are a clock that goes a little wrong."""
+    now = time.time()
+    for minutes, expected in ((16, "not checked"), (14, "held")):
+        monkeypatch.setattr(verify.time, "time", lambda early=minutes * 60: now - early)
+        assert status(stamped, authority)[0] == expected
+
+
 def test_an_openssl_that_does_not_know_the_question_says_nothing_of_a_stamp(
     stamped, authority, tmp_path, monkeypatch
 ):

@@ -69,7 +69,9 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
         held = f"{counted(done.files, 'file')}, {counted(done.size, 'byte')}"
         click.echo(f"backup {done.name} in {done.target}: {held}")
         line = f"{len(done.copied):,} copied, of them {len(done.changed):,} changed"
-        click.echo(f"{line}; {len(done.gone):,} gone from the lake since the last backup")
+        line += f"; {len(done.gone):,} gone from the lake since the last backup"
+        names = [*things_of(done.gone)]
+        click.echo(line + (f": {', '.join(names[:3])}" + ", …" * (len(names) > 3) if names else ""))
     if done.is_first:
         echo_note(
             f"this is the first backup in {done.target}",

@@ -17,7 +17,7 @@ from svc_analytics.books.accounts import (
     starter,
     unknown_coins,
 )
-from svc_analytics.books.booked import FOLDER, note_booked
+from svc_analytics.books.booked import FOLDER, note_booked, require_imported
 from svc_analytics.books.entries import DAY, MONTH, places_of
 from svc_analytics.books.export import Books, BooksSource
 from svc_analytics.books.movements import ROUNDING, read_movements
@@ -30,7 +30,6 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError, system_refusals
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.periods import Period
 from svc_analytics.storage import merge_into
 
 _COINS = "select distinct currency from ledger_entries order by currency"
@@ -136,6 +135,8 @@ def books(
     without a price, which no entry holds, the roll-forward of each coin, and the external
     rates where the books are not in USD.
     """
+    if is_booked and (is_init or is_check):
+        raise ConfigError("give --booked alone: --init and --check write no entries")
     lake = shared_options.open_lake(data_dir)
     path = Path(accounts or lake.path / FILE)
     if is_init:
@@ -154,12 +155,33 @@ def books(
         return
     if not system:
         raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
-    if is_booked and source.seal is None:
-        raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
-    month_books = make(system)
-    _write(month_books, system, lake, out, as_json)
-    if is_booked and source.seal:
-        _note_booked(month_books, system, lake, source.period, source.seal)
+    file = Path(out) if out else None
+    _export(make(system), system, lake, source, file, is_booked, as_json)
+
+
+def _export(
+    month_books: Books,
+    preset: Preset,
+    lake: Lakehouse,
+    source: BooksSource,
+    out: Path | None,
+    is_booked: bool,
+    as_json: bool,
+) -> None:
+    """Write the entries, and note that they were imported if they were."""
+    file, label = out or books_file(lake, month_books, preset), source.period.folder
+    if not is_booked:
+        _write(month_books, preset, file, as_json)
+        return
+    if source.seal is None:
+        raise ConfigError(f"{label} is not sealed: only a seal can be booked")
+    booking, entries = month_books.booking, month_books.journal.entries
+    files = export.files_of(month_books, preset, file)
+    require_imported(lake.path / FOLDER, label, files)
+    _write(month_books, preset, file, as_json)
+    ledger = ledger_of(lake, booking.accounts, preset)
+    note_booked(lake.storage, ledger, booking, source.period, entries, source.seal, files)
+    echo_note(f"{label} is noted as imported, in {lake.path / FOLDER}", "booked", period=label)
 
 
 def _begin(path: Path, lake: Lakehouse, as_json: bool) -> None:
@@ -204,10 +226,7 @@ def _print_checked(checked: Checked, preset: Preset | None, as_json: bool) -> No
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _write(
-    month_books: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool
-) -> None:
-    file = Path(out) if out else books_file(lake, month_books, preset)
+def _write(month_books: Books, preset: Preset, file: Path, as_json: bool) -> None:
     paths = export.write_books(month_books, preset, file)
     facts = export.figures_of(month_books)
     if as_json:
@@ -229,13 +248,3 @@ def _write(
             f"a file for {preset.title} has no place for {', '.join(names)}: add it there by hand"
         )
         echo_note(line, "left_out", settings=names)
-
-
-def _note_booked(
-    month_books: Books, preset: Preset, lake: Lakehouse, period: Period, seal: str
-) -> None:
-    booking, entries = month_books.booking, month_books.journal.entries
-    ledger = ledger_of(lake, booking.accounts, preset)
-    note_booked(lake.storage, ledger, booking, period, entries, seal)
-    line = f"{period.folder} is noted as imported, in {lake.path / FOLDER}"
-    echo_note(line, "booked", period=period.folder)
