@@ -263,7 +263,7 @@ def _broken(text: str, size: float, room: float, weight: str = "normal") -> list
         whole, most = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line), len(line)
         lines = [whole]
         while most > 1 and _widest(lines, letters) > room:
-            most -= 1
+            most = max(map(len, lines)) - 1  # any number between would give the same lines
             lines = wrap(whole, most, break_long_words=False)
             if max(map(len, lines)) > most:  # a word that is longer than a line
                 break
