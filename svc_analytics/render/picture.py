@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -140,6 +141,7 @@ def save_picture(
         settings: Any = mpl.rcParams
         settings.update(STYLE | {"svg.hashsalt": salt})
         figure = Figure(figsize=look.size)
+        FigureCanvasAgg(figure)  # it measures each text once
         options: Any = {"axes_class": WordedAxes, "language": look.language}
         axes = figure.add_subplot(**options)
         draw(axes)
