@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -140,6 +141,7 @@ def save_picture(
         settings: Any = mpl.rcParams
         settings.update(STYLE | {"svg.hashsalt": salt})
         figure = Figure(figsize=look.size)
+        FigureCanvasAgg(figure)  # it measures each text once
         options: Any = {"axes_class": WordedAxes, "language": look.language}
         axes = figure.add_subplot(**options)
         draw(axes)
@@ -263,7 +265,7 @@ def _broken(text: str, size: float, room: float, weight: str = "normal") -> list
         whole, most = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line), len(line)
         lines = [whole]
         while most > 1 and _widest(lines, letters) > room:
-            most -= 1
+            most = max(map(len, lines)) - 1  # any number between would give the same lines
             lines = wrap(whole, most, break_long_words=False)
             if max(map(len, lines)) > most:  # a word that is longer than a line
                 break

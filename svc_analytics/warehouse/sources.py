@@ -28,7 +28,8 @@ from svc_analytics.warehouse.other_months import (
 )
 from svc_analytics.warehouse.view_builder import RECEIPTLESS, Files, lake_folders, placeholders_read
 
-SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
+SMALL_LAKE = 30_000  # records that are worth a copy in memory: at most some thirty MB
+_FEW_MORE = 10_000  # records of other months that take less than their own views would
 SHARE = 8  # of so many statements, one compares another month's rows with its totals too
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
@@ -204,7 +205,7 @@ class _Snapshot:
 
 def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:
     """Return the months whose files a period needs whole, or the wider one if these hold little."""
-    if wider and _rows(footers, months := _needed(wider, footers)) <= SMALL_LAKE:
+    if wider and _rows(footers, months := _needed(wider, footers)) <= _FEW_MORE:
         return months
     return _needed(period, footers)
 

@@ -216,7 +216,7 @@ def open_warehouse(
         is_small = sources.rows <= SMALL_LAKE
         connection = _open_views(lake, sources, models)
         try:
-            if not is_small:
+            if sources.rows > FEW:
                 give_back_memory(connection)
             bound_memory(connection, sources.rows, most_memory)
             lock_down(connection, sources.folder, as_written=as_written and is_small)

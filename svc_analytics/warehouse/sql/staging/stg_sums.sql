@@ -7,10 +7,17 @@ with stated as (
     cross join unnest(from_json(footer -> 'groups', '["json"]')) as listed (total)
 ),
 
-named as (
-    select stream, month, total, amount_name
+completed as (
+    select stream, month, total
     from stated
+    where total ->> 'status' = 'completed' and total ->> 'kind' in ('payment', 'payout', 'refund')
+),
+
+named as (
+    select stream, month, total, amount_name, total -> 'sums' ->> amount_name as amount
+    from completed
     cross join unnest(json_keys(total -> 'sums')) as listed (amount_name)
+    where amount_name <> 'fee_percent'
 )
 
 select
@@ -21,9 +28,7 @@ select
     amount_name,  -- amount, fee_amount, usd_value and so on
     (total ->> 'rows')::bigint as rows,  -- how many records
     -- their sum without its sign, in two parts: see the macro `total`
-    abs(text_small_part(total -> 'sums' ->> amount_name)) as small,
+    abs(text_small_part(amount)) as small,
     -- the same: whole units
-    abs(text_large_part(total -> 'sums' ->> amount_name)) as large
+    abs(text_large_part(amount)) as large
 from named
-where total ->> 'status' = 'completed' and total ->> 'kind' in ('payment', 'payout', 'refund')
-    and amount_name <> 'fee_percent'
