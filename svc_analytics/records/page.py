@@ -125,12 +125,19 @@ def _decode_cursor(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        is_damaged = isinstance(error, UnicodeDecodeError) or not raw.startswith(b'"')
-        if is_damaged:
+        if not _is_string(raw):
             raise InvalidJson("the body is not a page of JSON") from error
         # Half a surrogate, or a bare control character: asked again, it would come again.
         message = "the page's next_cursor is not a text that can be sent back"
         raise ProtocolError(message) from error
+
+
+def _is_string(raw: bytes) -> bool:
+    """Whether bytes are UTF-8 and begin as a string of JSON does."""
+    try:
+        return raw.decode().startswith('"')
+    except UnicodeDecodeError:
+        return False
 
 
 def _find_cursor(envelope: Mapping[str, Any]) -> str | None:
