@@ -93,6 +93,15 @@ def test_a_fact_that_stands_twice_makes_no_manifest(closer):
         verify_statement(path.parent)
 
 
+def test_a_file_without_a_hash_makes_no_manifest(closer):
+    """A text stands where the facts of a file belong."""
+    path = closer.sealed() / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"files": manifest["files"] | {"lines.csv": "sha256"}}))
+    with pytest.raises(LakeError, match="is not a statement"):
+        verify_statement(path.parent)
+
+
 @pytest.mark.thorough
 def test_a_forged_restatement_is_named(closer):
     """It follows from the two versions, in every form of it."""

@@ -14,6 +14,7 @@ from svc_analytics.money import (
     is_plain,
     parse_amount,
     percent_change,
+    round_half_up,
 )
 from tests.support.unit_material import PERSIAN, examples
 
@@ -206,6 +207,14 @@ def test_nothing_is_a_percentage_of_zero_or_through_zero():
     assert percent_change(Decimal("4"), Decimal("-2")) is None
     assert percent_change(Decimal("0"), Decimal("5")) is None
     assert percent_change(Decimal("-0.00"), Decimal("0")) is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_fraction_is_rounded_once_and_half_away_from_zero(sign):
+    """Of either sign, and below one too."""
+    rounded = [round_half_up(sign * Fraction(n, 8), 2) for n in (0, 1, 3, 9)]
+    assert [abs(each) for each in rounded] == [*map(Decimal, ("0.00", "0.13", "0.38", "1.13"))]
+    assert [each * sign > 0 for each in rounded[1:]] == [True] * 3
 
 
 def test_the_largest_change_keeps_every_digit():

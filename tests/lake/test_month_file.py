@@ -38,6 +38,7 @@ from tests.support.fake_service import payment
 from tests.support.waiting import NOW, Told, rows, writing
 
 START = NOW - 100 * HOUR
+DEEP = "[" * 100_000 + "]" * 100_000  # deeper than JSON is read: another text is another value
 
 
 def with_metadata(text: str | None) -> pa.Table:
@@ -52,6 +53,7 @@ def with_metadata(text: str | None) -> pa.Table:
         *((None, '{"a": 1}', True), ('{"a": 1}', None, True), (None, None, False)),
         *(("null", None, True), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', False)),
         ('{"a": 1}', '{"a": 2}', True),
+        pytest.param(DEEP, f"{DEEP} ", True, id="deep"),
     ],
 )
 def test_metadata_that_comes_or_goes_is_a_change_and_no_restatement(held, again, is_changed):

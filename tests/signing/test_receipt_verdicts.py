@@ -192,6 +192,16 @@ def test_odd_record_is_a_mismatch(record):
     assert found.verdict == "facts_mismatch"
 
 
+def test_capitals_are_no_other_id_and_another_reference():
+    """Ids are UUIDs in any capitals; what the shop wrote is compared letter by letter."""
+    id_ = "389e7951-8625-44a0-a791-6bb5f443105e"
+    record = RECORD | {"payment_id": id_, "reference_id": id_}
+    token = token_of(record, "new")
+    other_id = verify_receipt(token, DATED_RING, record | {"payment_id": id_.upper()})
+    other = verify_receipt(token, DATED_RING, record | {"reference_id": id_.upper()})
+    assert (other_id.verdict, other.verdict) == ("valid", "facts_mismatch")
+
+
 @examples
 @given(st.sampled_from(["new", "old", "forged"]), st.integers(-400 * DAY, 90 * DAY), st.booleans())
 def test_proof_needs_equal_facts(secret, after, is_same):
