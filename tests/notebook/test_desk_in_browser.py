@@ -315,9 +315,17 @@ BENEATH = """cell => {
 }"""
 
 
+# How far a table fades at its start and at its end.
+FADED = """each => ["--svc-before", "--svc-after"].map(
+    name => getComputedStyle(each).getPropertyValue(name))"""
+
+
 @pytest.mark.thorough
 def test_nothing_lies_over_the_desk_and_no_coin_is_cut(page, dirty_address):
-    """In a window of 1280 px, by mouse at the left edge; beside records a table can be scrolled."""
+    """In a window of 1280 px, by mouse at the left edge.
+
+    Beside records a table can be moved sideways: numbers that its edge cuts are faded.
+    """
     page.set_viewport_size({"width": 1280, "height": 1000})
     panel = opened(page, dirty_address)
     figures = panel.locator(".svc-figures")
@@ -327,6 +335,10 @@ def test_nothing_lies_over_the_desk_and_no_coin_is_cut(page, dirty_address):
     panel.locator("button.svc-tile").first.click(position={"x": 2, "y": 9})
     drill(panel, "Gross sales, btc")
     assert figures.evaluate(SIDEWAYS) > 1
+    assert figures.evaluate(FADED) == ["0px", "10px"]
+    figures.evaluate("each => each.scrollLeft = 9999")
+    page.wait_for_timeout(200)  # until it is drawn again
+    assert figures.evaluate(FADED) == ["10px", "0px"]
     bar = "each => getComputedStyle(each, '::-webkit-scrollbar').height"
     assert figures.evaluate(bar) == "10px"  # Chromium without a screen draws none
 

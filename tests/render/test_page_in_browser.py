@@ -85,6 +85,23 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(browser, made, tm
     assert before and after and before["x"] == after["x"]
 
 
+# How far a table fades at its start and at its end.
+FADED = "box => ['--before', '--after'].map(name => getComputedStyle(box).getPropertyValue(name))"
+
+
+def test_a_number_that_an_edge_cuts_is_faded_there(browser, made, tmp_path):
+    """At the end of a table, at its start once it was moved, and nowhere where all of it is seen."""
+    page = opened(browser, made, tmp_path, PHONE)
+    box = page.locator("#figures .scroll").first
+    assert box.evaluate(FADED) == ["0px", "40px"]
+    box.evaluate("box => box.scrollLeft = 9999")
+    page.wait_for_timeout(100)  # until it is drawn again
+    assert box.evaluate(FADED) == ["8px", "0px"]
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.wait_for_timeout(100)
+    assert box.evaluate(FADED) == ["0px", "0px"]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [PHONE, TABLET, DESK])
 @pytest.mark.parametrize("lang", ["fa", "en+fa"])
