@@ -24,7 +24,7 @@ from svc_analytics.instants import from_micros, parse_bound
 from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period, known_until, month_of, read_label, utc_months
 from svc_analytics.proofs.statuses import FAILED, HELD, Marks
 from svc_analytics.render.document import Reason
@@ -116,7 +116,8 @@ def judge_open(
     if len(waiting) < 2:
         return []
     waiting.sort(key=lambda state: state.period.start)
-    note(f"looking at {waiting[0].label} .. {waiting[-1].label}")
+    ends = {"first": waiting[0].period.title, "last": waiting[-1].period.title}
+    note(Message("looking at {FIRST} to {LAST}", **{k: translated(v) for k, v in ends.items()}))
     try:
         reasons = reasons_of_months(lake, [state.period for state in waiting], clock)
     except SvcError:  # `judged` says of each month what hinders it
@@ -168,7 +169,7 @@ def _answer(
             if (path := lake.path / folder / f"{month.label}.parquet").exists():
                 require_whole(path)
         return answer
-    note(f"looking at {state.label}")
+    note(Message("looking at {MONTH}", month=translated(period.title)))
     answer = _judge(lake, state, clock)
     if not (manifest and seals.broken_files(state.versions[-1], manifest)):
         cache_judgement((before, LakeContents.read(lake)), period, manifest, answer)

@@ -201,10 +201,15 @@ def test_a_tile_takes_the_answer_of_its_own_close(service, panel):
 
 @pytest.mark.thorough
 def test_all_due_months_are_closed_by_one_press(panel):
-    """Oldest first; the last is shown then, and the others say to whom the buttons belong."""
+    """Oldest first; the last is shown then, and the others say to whom the buttons belong.
+
+    What was said of the first is gone with it.
+    """
+    panel.findings.answer.value = "Accepted. This payment of 75 usdt is not counted."
     panel.closing.all_due.click()
     assert panel.closing.run is not None
     panel.closing.run.wait(60)
+    assert panel.findings.answer.value == ""
     september, october = panel.closing.outcome.value.split("October 2026 is sealed, version 1")
     assert "September 2026 is sealed, version 1. To open its page" in september
     assert "Next: open its page" in october and "October 2026" in panel.handover.month.value
@@ -237,6 +242,10 @@ def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
     assert "10 August 2026" in shown and "usdt" in shown
     panel.records.hide.click()
     assert not panel.records.record.value
+    rows = panel.findings.table.content["rows"]
+    later = next(row for row in rows if "75 usdt" in row["cells"][0]["text"])
+    panel.findings.table.press(later["place"], 0)
+    assert "wait until the service has completed it" in panel.findings.effect.value
     sealed = panel._desk.lake.path / "statements/2026-06"
     sealed.chmod(0o755)
     for file in sealed.glob("lines.*"):
@@ -248,6 +257,7 @@ def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
     assert "over since 1 October" in panel.closing.head.value
     assert panel.months.tiles["2026-09"].description.endswith("over since 1 October")
     press_figure(panel, "Gross sales, USD of 6 of 7 coins")
+    assert "pepe has no USD value here; sums in USD leave it out" in panel.figures.reasons.value
 
 
 def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):

@@ -90,7 +90,7 @@ FADED = "box => ['--before', '--after'].map(name => getComputedStyle(box).getPro
 
 
 def test_a_number_that_an_edge_cuts_is_faded_there(browser, made, tmp_path):
-    """At the end of a table, at its start once it was moved, and nowhere where all of it is seen."""
+    """At the end of a table, at its start once it was moved, and nowhere where it is seen whole."""
     page = opened(browser, made, tmp_path, PHONE)
     box = page.locator("#figures .scroll").first
     assert box.evaluate(FADED) == ["0px", "40px"]

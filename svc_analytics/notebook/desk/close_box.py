@@ -28,6 +28,7 @@ _SEALED_OTHER = (
     "To open its page, or to make the zip for the auditor, choose it above."
 )
 _FIRST = "Close {MONTH} first: each seal names that of the month before."
+_NOT_CLOSED = "{MONTH} was not closed; its figures so far lie in {place}"
 _CHECKED = "{MONTH} was checked: the records still give what was sealed."
 
 
@@ -183,14 +184,16 @@ class CloseBox:
         """Return the result of a close in words, and what to do next."""
         first, *rest = result.lines()
         title = self._title(result.label)
+        place = f"{result.folder.parent.name}/{result.folder.name}"
         if result.state == "unchanged":
             first = Message(_CHECKED, month=translated(title))
         elif result.seal and result.is_new:
             is_shown = result.label.partition("@")[0] == self._desk.tile.label
             sealed = _SEALED if is_shown else _SEALED_OTHER
             first = Message(sealed, month=translated(title), version=result.version)
+        elif result.state == "provisional":
+            first = Message(_NOT_CLOSED, month=translated(title), place=place)
         if result.seal:
-            place = f"{result.folder.parent.name}/{result.folder.name}"
             seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
             rest = [*rest, seal]
         lines = [self._looks.line(first, is_announced=True)]

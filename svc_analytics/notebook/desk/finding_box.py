@@ -21,6 +21,10 @@ _YOURS = (
     "If it is your money, do not accept it: ask the service to send it again so that it can be "
     "read, then close the month."
 )
+_YOURS_LATER = (
+    "If it may become your money, do not accept it: wait until the service has completed it, then "
+    "close the month, which reads it again."
+)
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
@@ -154,7 +158,8 @@ class FindingBox:
         is_left_out = chosen.check in LEFT_OUT
         effect = looks.line(chosen.effect)
         if is_left_out:
-            effect = f"<b>{effect}</b>{looks.line(_YOURS)}"
+            is_read = chosen.check == "status_is_known"
+            effect = f"<b>{effect}</b>{looks.line(_YOURS_LATER if is_read else _YOURS)}"
         self.effect.value = looks.line(chosen.detail) + effect
         self.all.layout.display = "" if kind.is_together else "none"
         count = f"{len(kind.findings):,}"

@@ -230,14 +230,19 @@ class Panel:
             self.closing.show()
             self.months.show()
             return
-        for part in (self.closing, self.findings, self.match, self.handover, self.books):
-            part.clear()  # what was said there was said of another month
+        self.closing.clear()
+        self._forget()
         self.closing.note(
             Message("reading {MONTH}", month=translated(self._desk.month(label).title))
         )
         self._desk.choose(label)
         self.closing.note("")
         self.follow()
+
+    def _forget(self) -> None:
+        """Take away what was said and made of another month."""
+        for part in (self.findings, self.match, self.handover, self.books):
+            part.clear()
 
     def _accepted(self) -> None:
         """Take away what was said before a finding was accepted, which holds no more."""
@@ -246,6 +251,8 @@ class Panel:
 
     def follow(self) -> None:
         """Show the months, the findings and the figures as they are now."""
+        if self.keeper.content["label"] != self._desk.tile.label:  # a close led on to the next
+            self._forget()
         self._show_head()
         for part in (self.months, self.closing, self.findings, self.figures):
             part.show()
@@ -398,7 +405,8 @@ class FigureBox:
         self.table.box.add_class("svc-figures")
         self.which = controls.choice(desk.looks.text("show"), {})
         self.which.observe(lambda _: self._show_table(), "value")
-        self.box = controls.column(self.head, self.which, self.table.box)
+        self.reasons = controls.html("", "svc-quiet")  # why figures are dashes
+        self.box = controls.column(self.head, self.which, self.table.box, self.reasons)
         self.show()
 
     def show(self) -> None:
@@ -433,6 +441,8 @@ class FigureBox:
         return self._tables.get(self.which.value or "")
 
     def _show_table(self) -> None:
+        reasons = self.shown.table.reasons if self.shown else []
+        self.reasons.value = "".join(map(self._looks.line, reasons))
         if self.shown is None:
             self.table.show()
             return
