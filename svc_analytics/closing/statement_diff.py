@@ -260,14 +260,14 @@ def _was_running(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> bool:
 
 
 def _status_line(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> str:
-    """Return a folder's period, version, zone and status in one line."""
+    """Return a folder's period, zone and status in one line; a version is one that is sealed."""
     calendar = "" if manifest["calendar"] == "gregorian" else f" ({manifest['calendar']})"
     label = manifest["label"].partition("@")[0]
-    head = f"{label}{calendar}, {manifest['zone']}, version {manifest['version']} · "
+    head = f"{label}{calendar}, {manifest['zone']}"
     if manifest["seal"]:
-        return f"{head}sealed as {manifest['seal']}"
+        return f"{head}, version {manifest['version']} · sealed as {manifest['seal']}"
     first = f": {reasons[0].text}" if reasons else ""
-    return f"{head}{manifest['status']}, not sealed, read up to {manifest['as_of']}{first}"
+    return f"{head} · {manifest['status']}, not sealed, read up to {manifest['as_of']}{first}"
 
 
 def _with_cause(comparison: pa.Table, differences: pa.Table) -> pa.Table:

@@ -59,7 +59,12 @@ def record_names(
     differences: Iterable[Mapping[str, str | None]], lines: pa.Table | None
 ) -> dict[str, Message]:
     """Return by id the names of the records of differences, where the lines have them."""
-    ids = {row["name"] for row in differences if row["table_name"] == RECORDS}
+    return known_names((row["name"] for row in differences if row["table_name"] == RECORDS), lines)
+
+
+def known_names(ids: Iterable[str | None], lines: pa.Table | None) -> dict[str, Message]:
+    """Return by id how people know records, where the lines have them."""
+    ids = {*ids}
     if lines is None or not ids:
         return {}
     own = lines.filter(pc.is_in(lines["record_id"], value_set=pa.array(ids, pa.string())))

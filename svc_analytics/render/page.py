@@ -1,7 +1,7 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -10,7 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
 from svc_analytics.charts.drawing import dark_styles
-from svc_analytics.formatting.display import DisplayTable
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display import DisplayTable, label
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
@@ -18,7 +19,7 @@ from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render import document, front
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
-from svc_analytics.render.differences import RESTATEMENT
+from svc_analytics.render.differences import RESTATEMENT, known_names
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.findings import (
@@ -177,10 +178,19 @@ def _tables(tables: StatementTables) -> dict[str, list[Any]]:
 
 def _findings(tables: StatementTables) -> Iterator[tuple[RuleFindings, DisplayTable]]:
     """Yield each rule that is broken, with its records: those that hold up a close first."""
-    checks = shown_findings(tables.statement.tables[CHECKS])
-    for of_rule in folded_findings(tables.statement.tables[CHECKS]):
+    known = tables.statement.tables
+    checks = shown_findings(known[CHECKS])
+    names = known_names(checks["record_id"].to_pylist(), known["lines"])
+    for of_rule in folded_findings(known[CHECKS]):
         rows = checks.filter(pc.equal(checks["check_name"], of_rule.rule))
-        yield of_rule, tables.of_rows(CHECKS, rows, "", FINDING_COLUMNS)
+        shown = tables.of_rows(CHECKS, rows, "", FINDING_COLUMNS)
+        cells = [[_named(first, names), *others] for first, *others in shown.rows]
+        yield of_rule, replace(shown, header=[label("record"), *shown.header[1:]], rows=cells)
+
+
+def _named(record: Cell, names: Mapping[str, Message]) -> Cell:
+    """Return a record as people know it: by its receipt, its order and its time."""
+    return Cell(names[record.text]) if record.text in names else record
 
 
 def _open_part(tables: StatementTables) -> str:
