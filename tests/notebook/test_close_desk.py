@@ -306,7 +306,7 @@ def test_the_form_says_what_accepting_does_to_the_money(service, served, desk):
 def test_notes_are_a_line_a_rule_and_accepted_together(service, served, desk):
     """Closed, behind those that block; one act and one reason accepts all of a kind.
 
-    A record that would leave the figures is accepted alone.
+    Each is called as its record is known. A record that would leave the figures is accepted alone.
     """
     service.payments[0] |= {"paid_at": "2026-10-04T09:00:00Z", "amount": "12.50x"}
     for each in service.payments[1:]:
@@ -322,6 +322,7 @@ def test_notes_are_a_line_a_rule_and_accepted_together(service, served, desk):
     assert findings.all.layout.display == "none"
     findings.table.press(note["place"], 0)
     assert findings.all.description == "accept all 3 of this kind"
+    assert "payment SVC-" in findings.table.content["rows"][-1]["cells"][0]["text"]
     findings.reason.value, findings.name.value = "agreed in the contract", "Mina"
     findings.all.click()
     assert "accepted: 3 payments do not name the merchant" in findings.answer.value

@@ -10,6 +10,7 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.render.differences import known_names
 from svc_analytics.render.findings import rule_text
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT
 
@@ -85,6 +86,7 @@ class FindingBox:
     ) -> None:
         self._desk, self._show_record, self._done = desk, show_record, done
         self._kinds: list[Kind] = []
+        self._names: dict[str, Message] = {}  # of the records of notes, by their ids
         self._lines: list[_FindingLine] = []
         self._place: int | None = None  # of the line of the chosen finding
         self.head, self.effect, self.answer = (controls.html() for _ in range(3))
@@ -109,7 +111,9 @@ class FindingBox:
 
     def show(self) -> None:
         """List the findings of the month that is shown; those that block it come first, open."""
-        findings = self._desk.findings
+        findings, statement = self._desk.findings, self._desk.statement
+        notes = (each.record_id for each in findings if not each.is_blocking)
+        self._names = known_names(notes, statement.tables["lines"] if statement else None)
         self._kinds = kinds_of(findings)
         title = self._looks.heading("Findings") if findings else ""
         counts = self._looks.line(_count_text(findings), _unverified_text(self._desk.unverified))
@@ -139,7 +143,7 @@ class FindingBox:
         self._lines = [line for kind in self._kinds for line in _lines_of(kind)]
 
     def _show(self) -> None:
-        rows = [[*map(Cell, _texts(line))] for line in self._lines]
+        rows = [[*map(Cell, self._texts(line))] for line in self._lines]
         shown = content_of(
             DisplayTable("", COLUMNS, rows, len(rows)), "findings", self._looks, chosen=self._place
         )
@@ -148,6 +152,26 @@ class FindingBox:
             row |= {"look": "svc-rule", "isOpen": bool(line.kind.listed)} if is_rule else {}
         self.table.show(shown)
         self._show_form()
+
+    def _texts(self, line: _FindingLine) -> list[str]:
+        """Return the cells of a line: of a kind what it means, of a finding what is wrong."""
+        kind, finding = line.kind, line.finding
+        if line.is_more:
+            count = f"{len(kind.findings) - kind.listed:,}"
+            return [Message("{count} more of this kind", count=count), "", ""]
+        if finding is not None:
+            return [self._detail(finding), finding.coin, ""]
+        meaning, *others = kind.cells
+        sign = _OPEN if kind.listed else _CLOSED
+        return [Message("{sign} {TEXT}", sign=sign, text=translated(meaning)), *others]
+
+    def _detail(self, finding: Finding) -> str:
+        """Word a finding, behind the name of its record where its words have none."""
+        record = self._names.get(finding.record_id)
+        if record is None:
+            return finding.detail
+        parts = {"record": record, "detail": translated(finding.detail)}
+        return Message("{RECORD}: {DETAIL}", **parts)
 
     def _show_form(self) -> None:
         chosen = self.chosen
@@ -160,7 +184,7 @@ class FindingBox:
         if is_left_out:
             is_read = chosen.check == "status_is_known"
             effect = f"<b>{effect}</b>{looks.line(_YOURS_LATER if is_read else _YOURS)}"
-        self.effect.value = looks.line(chosen.detail) + effect
+        self.effect.value = looks.line(self._detail(chosen)) + effect
         self.all.layout.display = "" if kind.is_together else "none"
         count = f"{len(kind.findings):,}"
         self.all.description = looks.text("accept all {count} of this kind", count=count)
@@ -208,19 +232,6 @@ def _lines_of(kind: Kind) -> Iterator[_FindingLine]:
     yield from (_FindingLine(kind, each) for each in kind.findings[: kind.listed])
     if 0 < kind.listed < min(len(kind.findings), MOST):
         yield _FindingLine(kind, is_more=True)
-
-
-def _texts(line: _FindingLine) -> list[str]:
-    """Return the cells of a line: of a kind what it means, of a finding what is wrong."""
-    kind, finding = line.kind, line.finding
-    if line.is_more:
-        count = f"{len(kind.findings) - kind.listed:,}"
-        return [Message("{count} more of this kind", count=count), "", ""]
-    if finding is not None:
-        return [finding.detail, finding.coin, ""]
-    meaning, *others = kind.cells
-    sign = _OPEN if kind.listed else _CLOSED
-    return [Message("{sign} {TEXT}", sign=sign, text=translated(meaning)), *others]
 
 
 def _accepted(findings: Sequence[Finding]) -> Message:
