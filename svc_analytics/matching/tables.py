@@ -29,17 +29,17 @@ _UNPRICED = "one of them has no USD value"
 
 
 def summary_table(sums: Iterable[Mapping[str, Any]]) -> DisplayTable:
-    """Return the sums of both sides by code and coin; the count of a code stands once."""
+    """Return the sums of both sides by code and coin; a code and its count stand once."""
     rows, before = [], ""
     for row in sums:
         code = row["code"]
         theirs, ours = (row[side] or 0 for side in SIDES)
-        count = Cell("" if code == before else f"{row['count']:,}", is_number=True)
+        meaning, count = ("", "") if code == before else (MEANING[code], f"{row['count']:,}")
         amounts = (theirs, ours, EXACT.subtract(theirs, ours))
         cells = [number_cell(amount, COIN, is_exact=True) for amount in amounts]
         usd = Decimal() if row["ours"] is None else row["ours_usd"]
         cells.append(replace(number_cell(usd, USD, why=_UNPRICED), exact=""))  # the rows have it
-        rows.append([Cell(MEANING[code]), count, Cell(row["coin"]), *cells])
+        rows.append([Cell(meaning), Cell(count, is_number=True), Cell(row["coin"]), *cells])
         before = code
     return DisplayTable("", _HEADS, lined_up(rows), len(rows))
 

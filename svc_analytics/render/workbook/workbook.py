@@ -18,7 +18,7 @@ from svc_analytics.formatting.display import DisplayTable, label, names_of
 from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
-from svc_analytics.instants import from_micros
+from svc_analytics.instants import from_micros, in_words
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number, name_keys
 from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import (
@@ -193,7 +193,7 @@ def _write_statement(
     read = Message(
         "{BOUNDS}; data as of {instant}",
         bounds=translated(statement.period.local_bounds),
-        instant=facts["as_of"],
+        instant=in_words(facts["as_of"]),
     )
     title = Message("Statement {PERIOD}", period=translated(statement.period.title))
     row = page.write_head(title, [names, read])
