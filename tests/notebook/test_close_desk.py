@@ -354,6 +354,8 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
     october.records.table.press(0, 0)
     shown = october.records.record.value
     assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
+    facts = shown.partition("<details")[0]  # a customer whom the shop did not name has an id
+    assert "Payer id" in facts and "Customer" not in facts
     press_figure(october, "Effective fee rate, btc")
     foot = [cell["text"].strip() for cell in october.records.table.content["foot"]]
     assert foot[:5] == ["Total", "", "", "0.12", "12"]

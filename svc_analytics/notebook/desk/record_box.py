@@ -307,6 +307,8 @@ class RecordBox:
     def _fact(self, table: pa.Table | None, name: str) -> tuple[str, str]:
         """Return the name and the value of a fact, as HTML."""
         value = None if table is None else table[name][0].as_py()
+        if name == "customer" and table is not None and value is None:
+            return self._fact(table, "payer_id")  # as the service knows whom the shop did not name
         if isinstance(value, datetime):
             text: str = self._desk.tile.period.moment(to_micros(value))
         elif table is None or value is None:
