@@ -43,7 +43,7 @@ from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
 _HIDES_DIGITS = f"{ROUNDED} rounded, so a sum may miss by its last digit; every digit:"
-POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
+POINTED = f"{_HIDES_DIGITS} point at it"
 _EVERY_DIGIT = "--exact, in Python exact=True"  # a terminal has nothing to point at
 
 _GAP = 2  # letters between columns
@@ -388,6 +388,7 @@ class TableWords:
     shown: Callable[[str], str] = shown_html
     hint: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
+    hides_digits: str = f"{POINTED}, or exact=True"  # how those are seen that a cell hides
 
 
 _PLAIN = TableWords()
@@ -408,7 +409,7 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     above = words.shown(caption if isinstance(caption, Message) else single_line(caption))
     caption = f"<div><small>{above}</small></div>"
     notes = "".join(
-        f"<div><small>{words.shown(note)}</small></div>" for note in table.notes(POINTED)
+        f"<div><small>{words.shown(note)}</small></div>" for note in table.notes(words.hides_digits)
     )
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from jinja2.filters import do_forceescape as escape, do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display import TableWords
+from svc_analytics.formatting.display import POINTED, TableWords
 from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import (
@@ -64,10 +64,10 @@ class PageWords:
 
     @property
     def table_words(self) -> TableWords:
-        """How a table is written in the language."""
+        """How a table is written in the language, for a person who calls no Python."""
         if self.language.is_english:
-            return TableWords()
-        return TableWords(self.shown, self.hint, self.cell)
+            return TableWords(hides_digits=POINTED)
+        return TableWords(self.shown, self.hint, self.cell, POINTED)
 
     def words(self, english: str, **values: object) -> str:
         """Return words of the template itself, which need no escaping, with their values."""

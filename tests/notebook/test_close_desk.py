@@ -234,6 +234,7 @@ def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
     panel = Panel(svc.desk(make_dirty_lake(tmp_path / "data"))._months, lambda: None)
     assert "What changed since version 1" in panel.figures.head.value
     assert "new: 2026-06, UTC · final, not sealed" in seen(panel.figures.head.value)
+    assert "every digit: point at it<" in panel.figures.head.value  # and no Python
     assert "250.5" in panel.figures.head.value and "1 record differs" in panel.figures.head.value
     panel.months.tiles["2026-08"].click()
     assert panel.closing.close.description == "Close August before July"
