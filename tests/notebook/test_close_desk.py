@@ -236,6 +236,9 @@ def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
     assert "new: 2026-06, UTC · final, not sealed" in seen(panel.figures.head.value)
     assert "every digit: point at it<" in panel.figures.head.value  # and no Python
     assert "250.5" in panel.figures.head.value and "1 record differs" in panel.figures.head.value
+    assert states(panel)["2026-08"] == "blocked"
+    panel._desk.refresh()  # until it is judged anew, what blocks it is not forgotten
+    assert [one.kind for one in panel._desk.tiles if one.label == "2026-08"] == ["blocked"]
     panel.months.tiles["2026-08"].click()
     assert panel.closing.close.description == "Close August before July"
     panel.findings.record.click()

@@ -92,7 +92,7 @@ class DeskMonths:
         self.agreement = ""  # whether the figures are what their claims say
         self.chosen_later = ""  # the month to show once a close is over
         self._contents: LakeContents | None = None  # what the lake held when it was read
-        self._answers: dict[str, dict[str, Any]] = {}  # what the last close answered, by month
+        self._answers: dict[str, dict[str, Any]] = {}  # what is known until it is judged, by month
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
         self.choose_next()
@@ -165,7 +165,7 @@ class DeskMonths:
         settings.require_service()
         with self._at_once():
             self._close_records()
-            self._is_closing, self._answers = True, {}
+            self._is_closing = True
         run = CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
         _RUNS[self.lake.path] = run
         return run
@@ -279,6 +279,8 @@ class DeskMonths:
     def _place(self, state: MonthState) -> None:
         """Put a month that was judged in the place of the same month."""
         self._judged.add(state.label)
+        blocked = {"kind": state.kind, "reasons": state.reasons} if state.kind == "blocked" else {}
+        self._answers[state.label] = blocked  # a block that is known stands until it is judged anew
         self.tiles = [state if tile.label == state.label else tile for tile in self.tiles]
         self.tile = state if self.tile.label == state.label else self.tile
 
