@@ -193,11 +193,15 @@ def test_a_month_that_changed_since_its_seal_is_refused(run, changed):
 
 
 def test_the_desk_refuses_it_too(changed, monkeypatch):
+    """Of the other month it shows the entries, their days as people say them."""
     monkeypatch.setattr(Judging, "start", lambda judging: None)
     panel = Panel(svc.desk(Lakehouse(changed))._months, lambda: None)
     panel.choose("2026-10")
     panel.books.look.click()
     assert "first restate it" in panel.books.message.value and panel.books.write.disabled
+    panel.choose("2026-09")
+    panel.books.look.click()
+    assert " Sep 2026<" in panel.books.entries.value
 
 
 def test_only_a_seal_can_be_booked(run, books_lake, monkeypatch):

@@ -276,19 +276,21 @@ def entries_table(journal: Journal) -> DisplayTable:
     """Return entries as a table: each with its debits, its credits, and a balance of zero."""
     rows, totals = list[list[Cell]](), []
     for entry in journal.entries:
+        day = Cell(entry.day.isoformat(), is_fixed=True, at=entry.day)
         for line in entry.lines:
-            texts = [entry.day.isoformat(), entry.entry_id, line.account, line.description]
-            rows.append(_cells(texts, journal.debit(line), journal.credit(line)))
+            texts = map(Cell, (entry.entry_id, line.account, line.description))
+            rows.append(_cells([day, *texts], journal.debit(line), journal.credit(line)))
         debit = sum(line.cents for line in entry.lines if line.cents > 0)
         credit = sum(-line.cents for line in entry.lines if line.cents < 0)
         balance = Message("balance {number}", number=journal.text(debit - credit))
         totals.append(len(rows))
-        rows.append(_cells(["", "", "", balance], journal.text(debit), journal.text(credit)))
+        texts = map(Cell, ("", "", "", balance))
+        rows.append(_cells([*texts], journal.text(debit), journal.text(credit)))
     return DisplayTable("", _HEAD, rows[:_MOST], len(rows), totals=frozenset(totals))
 
 
-def _cells(texts: list[str], *amounts: str) -> list[Cell]:
-    return [*map(Cell, texts), *(Cell(amount, is_number=True) for amount in amounts)]
+def _cells(texts: list[Cell], *amounts: str) -> list[Cell]:
+    return [*texts, *(Cell(amount, is_number=True) for amount in amounts)]
 
 
 # For each button: what it says, and the type of its file.
