@@ -99,4 +99,6 @@ def difference_cell(
             old, new = (as_moved(name, Decimal(each)) for each in texts)
             return read_difference(old, new, kind)
         return number_cell(as_moved(name, Decimal(text)), kind)
-    return Cell(text)
+    is_moment = column in _VALUES and (row["name"] or "").endswith("_at")
+    is_of_a_day = column == "detail" and text.startswith("day ")
+    return Cell(in_words(text) if is_moment or is_of_a_day else text)

@@ -233,7 +233,9 @@ def test_what_a_dirty_month_needs_is_seen_before_it_is_closed(tmp_path):
     """What changed since a seal, what was received of a record set aside, and what is left out."""
     panel = Panel(svc.desk(make_dirty_lake(tmp_path / "data"))._months, lambda: None)
     assert "What changed since version 1" in panel.figures.head.value
-    assert "new: 2026-06, UTC · final, not sealed" in seen(panel.figures.head.value)
+    changed = seen(panel.figures.head.value)
+    assert "new: 2026-06, UTC · final, not sealed" in changed
+    assert "day 30 Jun 2026" in changed and "T21:15" not in changed
     assert "every digit: point at it<" in panel.figures.head.value  # and no Python
     assert "250.5" in panel.figures.head.value and "1 record differs" in panel.figures.head.value
     assert states(panel)["2026-08"] == "blocked"
