@@ -359,7 +359,7 @@ def lake_around(folder: Path) -> Lake | None:
 # Statements are looked for next to the folder and in the lake.
 
 
-_SEALED_BEFORE = "{label} was sealed before as {seal}: find out what happened to it"
+SEALED_BEFORE = "{label} was sealed before as {seal}: find out what happened to it"
 _SEALED_FIRST = "{label} was closed before {earlier}. Next time close the oldest {NOUN} first"
 
 
@@ -410,7 +410,7 @@ def sealed_before(statements: Path, period: Period) -> dict[str, Message]:
     label = period.folder
     key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
     known = read_register(statements).seals_of(key)[-1:]
-    return {seal: Message(_SEALED_BEFORE, label=label, seal=seal) for seal in known}
+    return {seal: Message(SEALED_BEFORE, label=label, seal=seal) for seal in known}
 
 
 def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:

@@ -104,7 +104,7 @@ def sealed_notice(folder: Path, manifest: seals.Manifest) -> Notice:
 def states_of_close(result: CloseResult) -> list[Notice]:
     """Return the state of a month that a person should look at; a new seal alone is none."""
     texts = [*(reason.text for reason in result.reasons), *filter(None, [result.doubt])]
-    if not texts:
+    if not texts and not result.is_sealed_anew:
         return []
     codes = {getattr(text, "code", "") for text in texts}
     key = ":".join(["attention", result.label, result.state, *sorted(codes)])
