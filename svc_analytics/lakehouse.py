@@ -96,7 +96,8 @@ class Lakehouse(Displayable, Lake):
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Run one read-only query on the views; return an exact, Arrow-backed frame.
 
-        `parameters` are the values of `$names` in the query. `views` lists what can be queried.
+        `parameters` are the values of `$names` in the query, a float as the decimal that was
+        typed. `views` lists what can be queried.
 
         Returns:
             A frame with the columns that the query selects. Amounts are decimals of 18 places in

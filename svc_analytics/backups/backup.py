@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.arguments import check_path
+from svc_analytics.arguments import check, check_path
 from svc_analytics.backups.archive import (
     GONE,
     Archive,
@@ -115,6 +115,9 @@ def backup(
     """
     check_lake(lake)
     _check_target(target)
+    check("keep", keep, (int, type(None)), "how many of the newest backups to keep")
+    if keep is not None and keep < 1:
+        raise ConfigError("keep is how many of the newest backups to keep: one or more")
     lake.require()
     _check_apart(lake, target)
     archive = open_archive(target)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, now
@@ -221,6 +222,8 @@ def accept(lake: Lake, rule: str, record: str, *, reason: str, by: str) -> list[
         >>> svc.accept(lake, "status_is_known", "5b1f...", **named)  # doctest: +SKIP
     """
     check_lake(lake)
+    for name, value in {"rule": rule, "record": record, "reason": reason, "by": by}.items():
+        check(name, value, str, "it as text")
     findings = find(lake, rule, record)
     acknowledge(lake, [each for each in findings if not each.accepted], reason, by)
     return findings

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -132,11 +132,19 @@ def judge_open(
 
 def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> MonthState:
     """Return the state of a period, as far as it is known of these contents of the lake."""
-    versions = seals.versions((lake.path / seals.STATEMENTS / period.folder).absolute())
-    state = MonthState(
-        period, "due", closes_at(period), version=len(versions), versions=tuple(versions)
-    )
+    statements = (lake.path / seals.STATEMENTS).absolute()
+    versions = tuple(seals.versions(statements / period.folder))
+    lost = () if versions else _lost(statements, period)
+    state = MonthState(period, "due", closes_at(period), (), len(versions), versions, lost=lost)
     return _as_judged(state, cached_judgement(contents, period, _manifest(state)), clock)
+
+
+def _lost(statements: Path, period: Period) -> tuple[str, ...]:
+    """Say of a month without a sealed folder that the register knows a seal of it, or why not."""
+    try:
+        return tuple(seals.sealed_before(statements, period).values())
+    except SvcError as error:
+        return (text_of(error),)
 
 
 def judged(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from svc_analytics.closing.seals import SEALED_BEFORE
 from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
@@ -62,6 +63,7 @@ class CloseResult(Displayable):
     signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
     is_stamped: bool = False  # by the authority that the settings name
     doubt: Message | None = None  # its lake is not the one that this machine knew
+    is_sealed_anew: bool = False  # the register knows a seal of it, whose folder is gone: see note
     new_lines: pa.Table | None = field(default=None, repr=False, compare=False)
     # What was just sealed of a single month, for who shows it next: it need not be made again.
     statement: Statement | None = field(default=None, repr=False, compare=False)
@@ -73,7 +75,7 @@ class CloseResult(Displayable):
         What a seal leaves unknown is told when it is made, and not when it is found unchanged.
         """
         is_odd = self.state in ("restated", "provisional") or bool(self.is_new and self.unknown)
-        return is_odd or bool(self.reasons or self.doubt)
+        return is_odd or bool(self.reasons or self.doubt or self.is_sealed_anew)
 
     @property
     def is_new(self) -> bool:
@@ -88,7 +90,8 @@ class CloseResult(Displayable):
     def with_notes(self, notes: Iterable[Message]) -> CloseResult:
         """Return the result with further notes behind its own."""
         texts = [*filter(None, [self.note, *notes])]
-        return replace(self, note=clauses(*texts) if texts else None)
+        is_anew = self.is_sealed_anew or any(each.code == SEALED_BEFORE for each in texts)
+        return replace(self, note=clauses(*texts) if texts else None, is_sealed_anew=is_anew)
 
     def logged(self) -> CloseResult:
         """Return the result, and tell the library's logger what became of the month."""

@@ -359,7 +359,7 @@ def lake_around(folder: Path) -> Lake | None:
 # Statements are looked for next to the folder and in the lake.
 
 
-_SEALED_BEFORE = "{label} was sealed before as {seal}: find out what happened to it"
+SEALED_BEFORE = "{label} was sealed before as {seal}: find out what happened to it"
 _SEALED_FIRST = "{label} was closed before {earlier}. Next time close the oldest {NOUN} first"
 
 
@@ -402,17 +402,23 @@ def _dropped(manifest: Manifest, before: list[Manifest], register: Register) -> 
             yield Message("seal.before_dropped", label=one["label"], seal=one["seal"])
 
 
+def sealed_before(statements: Path, period: Period) -> dict[str, Message]:
+    """Return the seal that a first version has in the register, with what it says where it is gone.
+
+    Empty where it has none.
+    """
+    label = period.folder
+    key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
+    known = read_register(statements).seals_of(key)[-1:]
+    return {seal: Message(SEALED_BEFORE, label=label, seal=seal) for seal in known}
+
+
 def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
     """Return warnings of a first version, each by the seal that it is about.
 
     It was sealed before, or a period after it was. `folder` is where it will be written.
     """
-    label = period.folder
-    key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
-    warnings = {
-        seal: Message(_SEALED_BEFORE, label=label, seal=seal)
-        for seal in read_register(lake.path / STATEMENTS).seals_of(key)[-1:]
-    }
+    warnings = sealed_before(lake.path / STATEMENTS, period)
     if after := _first_after(period, folder):
         warnings[after["seal"]] = Message(
             _SEALED_FIRST, label=after["label"], earlier=period.folder, noun=translated(period.noun)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from decimal import Decimal
 from functools import cache
 
 import sqlglot
@@ -91,12 +92,21 @@ def write_in(tree: Tree, values: Arguments) -> Tree:
     return tree.copy().transform(put)
 
 
+def is_plain(value: object) -> bool:
+    """Tell whether a value can be written into a query of any engine."""
+    is_number = isinstance(value, Decimal) and value.is_finite()
+    return is_number or isinstance(value, (str, int, type(None)))
+
+
 def with_values(tree: Tree, values: Mapping[str, object]) -> Tree:
     """Return a tree with plain values in the place of its `$names`; lists stay names."""
 
     def put(node: Tree) -> Tree:
         value = values.get(node.name, []) if isinstance(node, exp.Placeholder) else []
-        return exp.convert(value) if isinstance(value, (str, int, type(None))) else node
+        if isinstance(value, Decimal) and is_plain(value):
+            number = exp.Literal.number(f"{abs(value):f}")
+            return exp.Neg(this=number) if value < 0 else number
+        return exp.convert(value) if is_plain(value) else node
 
     return tree.copy().transform(put)
 

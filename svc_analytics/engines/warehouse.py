@@ -29,6 +29,7 @@ from svc_analytics.engines.trees import (
     arguments,
     call_of,
     inner_steps,
+    is_plain,
     parameters,
     parse,
     steps,
@@ -115,7 +116,8 @@ class EngineWarehouse(Warehouse):
         self._values = parameters or {}
         tree = None if tables or is_long else _read(query)
         if tree is not None and self._support.needs_engine(compiler.sources(tree)):
-            if self._support.unsupported_part(tree, is_ours=is_ours) is None:
+            is_written = is_ours or all(map(is_plain, self._values.values()))
+            if is_written and self._support.unsupported_part(tree, is_ours=is_ours) is None:
                 return self._counted(tree, query, is_ours=is_ours)
             query = self._prepared(tree, query)
         how = {"is_ours": is_ours, "is_short": is_short, "is_long": is_long}

@@ -258,8 +258,23 @@ def arrow_of(table: Any) -> pa.Table:
     if not hasattr(table, "columns"):
         wanted = "give a frame, an Arrow table or a statement"
         raise ConfigError(f"the table is {described(table)}: {wanted}")
-    arrow = pa.Table.from_pandas(_with_index(table), preserve_index=False)
-    return attach(arrow, status_line_of(table))
+    return attach(_of_frame(_with_index(table)), status_line_of(table))
+
+
+def _of_frame(frame: Any) -> pa.Table:
+    """Return a frame as it is, or say which of its columns no table holds."""
+    if len(twins := frame.columns[frame.columns.duplicated()]):
+        raise ConfigError(f"two columns are called {twins[0]!r}: rename one")
+    columns = {}
+    for name, column in frame.items():
+        try:
+            array = pa.array(column, from_pandas=True)
+            is_stored = isinstance(array.type, pa.BaseExtensionType)  # a period, as a number
+            columns[str(name)] = pa.array(column.astype(str)) if is_stored else array
+        except (pa.ArrowException, TypeError, OverflowError) as error:
+            why = f"the column {name!r} holds values that do not go together, or too large a one"
+            raise ConfigError(f"{why}: make texts of it, by .map(str)") from error
+    return pa.table(columns)
 
 
 def _with_index(frame: Any) -> Any:

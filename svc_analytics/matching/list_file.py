@@ -106,7 +106,7 @@ def _column(series: Any) -> Any:
     """Return a column of pandas; one of numbers and texts becomes one of texts."""
     try:
         return pa.array(series, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowException, TypeError, OverflowError):
         return pa.array([_text(cell) for cell in series], pa.string())
 
 
@@ -261,5 +261,6 @@ def _number(cell: float | Decimal) -> str:
         return str(cell)
     digits = len(exact.normalize().as_tuple().digits)
     whole, point, places = format(exact, "f").partition(".")
-    text = whole + (f"{point}{places:0<4}" if places.strip("0") else "")
+    places = places.rstrip("0")
+    text = whole + (f"{point}{places:0<4}" if places else "")
     return f"{text}…" if isinstance(cell, float) and digits > _MOST_DIGITS else text

@@ -314,6 +314,8 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     period = parse_period(options["month"], now(), options["zone"], options["calendar"])
     within = _tolerance(str(options["within"]))
     check("window", options["window"], int, "a whole number of days")
+    if options["window"] < 0:
+        raise ConfigError("window is a number of days, zero or more")
     asked = Asked(kind, period, within, options["window"], preset=options["preset"])
     theirs = read_list(source)
     if any(ours <= {*theirs.headings} for ours in _OURS) or is_own_file(lake, theirs.digest):

@@ -4,10 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import check
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import (
     MOST_ROWS,
@@ -84,8 +87,12 @@ def display_of(
     exact: bool = False,
 ) -> Display:
     """Do what `show` does of what does not change."""
+    check("title", title, str, "it as text")
+    check("most", most, Integral, "a whole number of rows")
     if is_statement(table):
         return Display("", [], [figures_table(table, title, only, coins, exact=exact)])
+    if coins is not None:
+        raise ConfigError("coins is for a statement: choose the rows of a frame yourself")
     shown = display_table(
         table, title, why=why, most=most, only=only, exact=exact, label_of=label_of
     )

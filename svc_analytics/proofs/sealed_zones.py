@@ -102,7 +102,7 @@ def has_known_offsets(period: Period) -> bool:
 def lake_zone(lake: Lake, name: str, *places: Path) -> str:
     """Return a zone with the rules of the months that a lake has sealed, here or in `places`."""
     check_lake(lake)
-    if name == "UTC" or not lake.exists:
+    if not lake.exists or (isinstance(name, str) and name == "UTC"):
         return name
     load_zone(name)
     newest: dict[tuple[str, str], Period] = {}

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from svc_analytics.arguments import check_path
+from svc_analytics.arguments import as_names, check_path
 from svc_analytics.config import Settings, read_data_dir, read_settings
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, DataError, LakeError
@@ -409,7 +409,7 @@ def choose(
     if isinstance(wanted, bool):
         names = list(dict.fromkeys(available)) if wanted else []
     else:
-        columns = [wanted] if isinstance(wanted, str) else wanted
+        columns = as_names("keep", [wanted] if isinstance(wanted, str) else wanted, "order")
         names = list(dict.fromkeys(_find(name, available, where) for name in columns))
     renamed: list[str] = []
     for name in names:

@@ -48,6 +48,7 @@ class MonthState:
     version: int = 0  # the newest sealed one; 0 without a seal
     versions: tuple[Path, ...] = ()  # the folders of its sealed versions, oldest first
     statuses: tuple[Status, ...] = ()  # of the newest sealed one, where they were looked up
+    lost: tuple[str, ...] = ()  # that it was sealed once, and no sealed folder is there
 
     @property
     def label(self) -> str:
@@ -84,10 +85,10 @@ class MonthState:
         """The note on the state: what there is to know or to do, in a line."""
         if self.kind == "running":
             return Message("state.can_be_closed", day=self._local(self.closes_at))
-        if self.kind == "changed":
+        if self.kind == "changed" and not self.reasons:
             return self.reissue
-        if self.reasons:
-            first, *others = self.reasons
+        if texts := self.lost + self.reasons:
+            first, *others = texts
             more = Message(
                 "{REASON} (and {count} more)", reason=translated(first), count=len(others)
             )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.index.month_index import read_rows_with
@@ -132,6 +133,7 @@ def explain(
     """
     now = time.time_ns() // 1000
     period = parse_period(month, now, lake_zone(lake, zone), calendar)
+    check("currency", currency, str, 'the slug of a coin, such as "btc"')
     bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
 
     def work(warehouse: Warehouse) -> Explanation:

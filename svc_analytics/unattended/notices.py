@@ -39,6 +39,7 @@ _NEXT = {
 OPEN = "open"  # the event of an open row of a match
 _PATIENCE = 60  # seconds for another run to tell what it has
 _FORMAT = 1
+RECORDS = "records"  # begins the key of a state that no later run settles: a person looks at them
 LEAST_GAP = 36 * HOUR  # between two runs: a day was missed
 _TRIED_AGAIN = 12 * HOUR  # a shorter pause says nothing of a timer
 _KNOWN, _FEWEST = 8, 2  # runs and pauses from which on a timer is known
@@ -103,7 +104,7 @@ def sealed_notice(folder: Path, manifest: seals.Manifest) -> Notice:
 def states_of_close(result: CloseResult) -> list[Notice]:
     """Return the state of a month that a person should look at; a new seal alone is none."""
     texts = [*(reason.text for reason in result.reasons), *filter(None, [result.doubt])]
-    if not texts:
+    if not texts and not result.is_sealed_anew:
         return []
     codes = {getattr(text, "code", "") for text in texts}
     key = ":".join(["attention", result.label, result.state, *sorted(codes)])
@@ -118,7 +119,8 @@ def states_of_extraction(done: ExtractionResult) -> list[Notice]:
     is_event = bool(has_records or done.retracted or any(done.unlisted.values()))
     at = f":{done.read_to}" * is_event  # the records of the next run are others
     lists = [f"short {name}" for name in done.short_lists]
-    key = ":".join(["attention", "extract", *sorted([*done.not_extracted, *lists])]) + at
+    kind = RECORDS if is_event else "attention"
+    key = ":".join([kind, "extract", *sorted([*done.not_extracted, *lists])]) + at
     return [state(key, "attention", done.findings)]
 
 
@@ -190,8 +192,8 @@ def well(
     if elsewhere:
         lines.append(f"not sealed, and not closed by this run: {', '.join(elsewhere)}")
     if not lines:
-        of = "" if is_whole else f"of what was reported of {command}, "
-        lines = [f"{of}nothing waits for a person now"]
+        ended = f"{command} ended well; whether a record waits for a person, close --all-due says"
+        lines = ["nothing waits for a person now" if is_whole else ended]
     return Notice("well", "well", "it is well again", tuple(lines))
 
 

@@ -20,7 +20,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.render.folder import Output
 from svc_analytics.render.formats import DOCUMENTS, has_typst
 from svc_analytics.unattended.delivery import Attachment, call, mail_of, send_mail
-from svc_analytics.unattended.notices import Notice, NoticeLog, bundled, sealed_notice
+from svc_analytics.unattended.notices import RECORDS, Notice, NoticeLog, bundled, sealed_notice
 from svc_analytics.unattended.notifiers import Late, Notifier, TooMuch, Undelivered, Watching
 
 _MOST_OF_SLACK = 40_000  # letters of a text: the rest would be cut off
@@ -124,6 +124,7 @@ class RunNotices:
         for notifier in self.watching.receivers:
             states = self.log.listeners[notifier.key].states
             had = states.get(command, [])
+            had = [key for key in had if key in current or not key.startswith(RECORDS)]
             if had and well and not current and self._deliver(notifier, well):
                 had = []
             heard = [key for key in had if key in current]

@@ -29,6 +29,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.messages import Message, clauses, translated
@@ -355,6 +356,7 @@ def find_figures(names: Iterable[str]) -> list[Figure]:
 
 def find_figure(name: str) -> Figure:
     """Return one figure by its name or its label, or raise `ConfigError`."""
+    check("figure", name, str, 'the name of a figure, such as "net_settlement"')
     known = {
         _folded(text): figure for figure in stated_figures() for text in (figure.name, figure.label)
     }

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar
@@ -97,7 +98,8 @@ class Warehouse:
             raise QueryError("the query is not text in UTF-8") from error
         if len(statements) != 1 or not is_select(statements[0]):
             raise QueryError("only a single SELECT is answered: the lake is read-only")
-        return self.query(query, parameters, is_ours=False)
+        values = {name: _as_typed(value) for name, value in (parameters or {}).items()}
+        return self.query(query, values, is_ours=False)
 
     @interruptible()
     def query(
@@ -429,6 +431,16 @@ def of_one_snapshot(work: Callable[[], _T]) -> _T:
         except Replaced as error:
             place = error.place
     raise LakeChanged(f"{place} changes faster than the engine counts it: try again later")
+
+
+def _as_typed(value: Any) -> Any:
+    """Return a parameter as the query would have it in its text: a plain decimal, never a float.
+
+    >>> _as_typed(0.1), _as_typed(1e-07), _as_typed("0.1")
+    (Decimal('0.1'), 1e-07, '0.1')
+    """
+    text = repr(float(value)) if isinstance(value, float) else ""
+    return Decimal(text) if re.fullmatch(r"-?\d+\.\d+", text) else value
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The state of a month: decided once, told alike, and compared with the lake as it is now."""
 
 import os
+import shutil
 from unittest.mock import Mock
 
 import pytest
@@ -15,6 +16,7 @@ from svc_analytics.closing.month_states import (
     month_states,
     with_statuses,
 )
+from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import QueryError
 from svc_analytics.instants import HOUR, now
@@ -121,6 +123,24 @@ def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer)
     [*_, found, _] = judged_months(closer.desk.lake, now(), lambda text: None)
     assert found.word == "changed since it was sealed" and found.version == 1
     assert found.note == "Close it again to issue version 2; version 1 stays as it is"
+
+
+def test_a_sealed_month_whose_records_are_gone_says_what_was_not_read(closer):
+    """Nothing is known to have changed, and no version 2 would come of it: extract reads it."""
+    closer.sealed()
+    (closer.desk.lake.folder(PAYMENTS) / f"{OCTOBER}.parquet").unlink()
+    assert state(closer).note.startswith("payments were not read for 2026-10-01T00:00:00Z")
+
+
+def test_a_month_whose_sealed_folder_is_gone_says_that_it_was_sealed(closer):
+    """The register knows its seal: it is not as one that nobody closed."""
+    closer.serve(ALONE)
+    folder = closer.sealed()
+    seal = read_manifest(folder)["seal"]
+    shutil.rmtree(folder)
+    found = state(closer)
+    assert found.kind == "due" and not found.reasons
+    assert found.note == f"2026-10 was sealed before as {seal}: find out what happened to it"
 
 
 @pytest.mark.thorough

@@ -17,6 +17,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.unattended.notices import states_of_close
 from svc_analytics.warehouse.figures import definitions_table
 from tests.support.altered import fact, forge
 from tests.support.closings import Closer
@@ -276,8 +277,13 @@ def test_a_month_whose_seal_was_removed_is_not_forgotten(closer):
     folder = closer.sealed()
     manifest = read_manifest(folder)
     (folder / "manifest.json").write_text(json.dumps(manifest | {"seal": None}))
-    note = closer.close(formats=("csv",)).note
-    assert note == f"2026-10 was sealed before as {manifest['seal']}: find out what happened to it"
+    closed = closer.close(formats=("csv",))
+    assert closed.needs_attention and [each.event for each in states_of_close(closed)] == [
+        "attention"
+    ]
+    assert closed.note == (
+        f"2026-10 was sealed before as {manifest['seal']}: find out what happened to it"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "seal,label\n", 'seal,"', "\xff"], ids=repr)

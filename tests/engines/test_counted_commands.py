@@ -3,6 +3,8 @@
 DuckDB stands for the engine here: what leaves this machine is the same, and asked for as often.
 """
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import pytest
@@ -65,6 +67,17 @@ def test_a_figure_is_explained_by_the_same_value_and_records(engine, lakes, figu
     here, there = (explain(lake, "2026-10", COIN, figure) for lake in lakes)
     assert (there.value, there.sql) == (here.value, here.sql) and engine.asked
     assert there.table.equals(here.table)
+
+
+@pytest.mark.parametrize(
+    "value", [Decimal("-0.5"), 0.1, 1e-7, "0.1", datetime(2026, 10, 1, tzinfo=UTC)], ids=str
+)
+def test_a_query_with_a_value_beside_it_has_the_same_rows(engine, lakes, value):
+    """Written into the engine's query; of a kind that cannot be, the answer is made here."""
+    column = "occurred_at" if isinstance(value, datetime) else "net"
+    query = f"select kind, count(*) as n, sum(fee) as fee from ledger_entries where {column} > $v "
+    here, there = (lake.sql(query + "group by kind order by kind", {"v": value}) for lake in lakes)
+    assert len(here) and there.equals(here)
 
 
 @pytest.mark.thorough

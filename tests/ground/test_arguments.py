@@ -4,12 +4,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import svc_analytics as svc
 from svc_analytics.arguments import as_instant
 from svc_analytics.errors import ConfigError
 
+ORDER = pd.DataFrame({"order": ["o-1"], "amount": [5], "currency": ["btc"]})
 MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda _: svc.open_lake(3), "data_dir is the number 3: give a path"),
     (lambda _: svc.statement("data", "2026-10"), "lake is the text 'data': give an open lake"),
@@ -62,6 +64,21 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda _: svc.restore(3), "the target of the backup is the number 3"),
     (lambda _: svc.pick("data"), "lake is the text 'data'"),
     (lambda lake: svc.draw("position", lake), "chart is the text 'position'"),
+    (lambda lake: lake.explain("2026-10", None, "net_sales"), "currency is None: give the slug"),
+    (lambda lake: lake.explain("2026-10", "btc", ["net_sales"]), "figure is a list: give the name"),
+    (lambda lake: svc.statement(lake, "2026-10", zone=pd.NA), "zone is a NAType: give the name"),
+    (lambda lake: svc.accept(lake, 1, "x", reason="r", by="b"), "rule is the number 1"),
+    (lambda lake: svc.accept(lake, "x", None, reason="r", by="b"), "record is None: give it as"),
+    (lambda lake: svc.match(lake, "orders", ORDER, month="2026-10", window=-1), "window is a num"),
+    (lambda lake: svc.backup(lake, "there", keep="3"), "keep is the text '3': give how many of"),
+    (lambda lake: svc.backup(lake, "there", keep=-1), "keep is how many of .*: one or more"),
+    (lambda _: svc.verify_receipts(ORDER, "s", column="order", keep=1), "keep is the number 1"),
+    (lambda _: svc.show(ORDER, 1), "title is the number 1: give it as text"),
+    (lambda _: svc.show(ORDER, most="5"), "most is the text '5': give a whole number of rows"),
+    (lambda _: svc.show(ORDER, coins=["btc"]), "coins is for a statement"),
+    (lambda _: svc.show(pd.concat([ORDER, ORDER], axis=1)), "two columns are called 'order'"),
+    (lambda _: svc.search(ORDER.T), "the column 0 holds values that do not go together"),
+    (lambda _: svc.show(pd.DataFrame({"x": [10**40]})), "the column 'x' holds .* too large a one"),
 ]
 
 
@@ -121,3 +138,9 @@ def test_a_missing_file_of_tokens_is_named_before_a_missing_secret():
         svc.verify_receipts("nofile.csv")
     with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS is not set"):
         svc.verify_receipts(["v1.a.b"])
+
+
+def test_a_column_of_periods_is_shown_as_periods():
+    """Not as the number by which pandas stores one."""
+    shown = svc.show(pd.DataFrame({"month": [pd.Period("2026-10")]}))
+    assert "2026-10" in repr(shown)

@@ -57,6 +57,14 @@ def test_each_separator_and_encoding_of_excel_is_read(separator, encoding, csv, 
     assert read(path) == READ
 
 
+@pytest.mark.parametrize("amount", ["Infinity", "1E-19"])
+def test_a_decimal_of_a_frame_that_is_no_amount_is_named_by_its_line(amount, read):
+    """Also where pandas or Arrow would widen the whole column for it: line 1 is right."""
+    frame = pd.DataFrame([ROW, ROW], columns=HEAD).assign(Total=[Decimal("1.5"), Decimal(amount)])
+    with pytest.raises(ConfigError, match="the frame, line 2: "):
+        read(frame)
+
+
 def test_a_workbook_a_parquet_file_and_frames_are_read(tmp_path, read):
     """A number of a spreadsheet by its shortest text."""
     book = openpyxl.Workbook()

@@ -353,10 +353,17 @@ def test_what_waits_is_said_by_a_run_that_looked_at_all_months(watched, told, mo
     assert run("close", period="2026-Q3") == []
     waits = "what was reported of extract still waits for a person"
     assert run("close") == [("well", waits)]
-    over = "of what was reported of extract, nothing waits for a person now"
+    over = "extract ended well; whether a record waits for a person, close --all-due says"
     assert run("extract") == [("well", over)]
     assert [event for event, _ in run("close", held("2026-09"))] == ["attention"]
     assert run("close") == [("well", "nothing waits for a person now")]
+
+
+def test_no_later_run_settles_records_that_were_set_aside(call, closer, told):
+    """The next one sets nothing more aside: the record waits for a person all the same."""
+    closer.desk.service.payments[0]["amount"] = "1e3"
+    assert call("extract").code == 3 and events(told) == ["attention"]
+    assert call("extract").code == 0 and events(told) == []
 
 
 def test_a_person_who_closes_one_month_hears_nothing_of_others(call, closer, told):

@@ -284,3 +284,9 @@ def test_an_unknown_view_is_answered_with_the_nearest_one(lake):
     with pytest.raises(ConfigError, match=r"no view 'fees_month': did you mean 'fees_monthly'\?"):
         lake.views("fees_month")
     assert lake.views("payments")["type"].isna().all()
+
+
+def test_a_float_beside_a_query_is_the_decimal_that_was_typed(desk):
+    """As in the query's own text: a tenth of 1.000000000000000005 coins has every digit."""
+    query = "select 1.000000000000000005::decimal(38,18) * $part as part"
+    assert str(extracted(desk).lake.sql(query, {"part": 0.1})["part"][0]) == "0.1000000000000000005"

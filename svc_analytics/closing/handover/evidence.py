@@ -391,6 +391,7 @@ def prove_in_folder(
 ) -> LineProof:
     """Prove a line of a sealed folder, with the secret of the lake that sealed it."""
     check("record_id", record_id, str, "the id of a record as text")
+    check("line", line, (int, type(None)), "the number of a line")
     if not record_id:
         raise ConfigError("record_id is empty: give the id of a record")
     manifest = seals.read_manifest(folder)
