@@ -411,7 +411,7 @@ FORGERIES: dict[str, Change] = {
     "the table summary is missing": lost(),
     "journal.csv is missing": lost("journal.csv"),
     "audit (a table of one's own)": content("audit.csv", "currency,amount\nusdt,1\n"),
-    "note.txt is no file": content("note.txt", "audited"),
+    "note.txt is not a file": content("note.txt", "audited"),
     "merchant.display_name is": merchant,
     "audited_by is no fact": fact(audited_by="KPMG"),
     "coverage in the manifest is": fact(coverage={}),
