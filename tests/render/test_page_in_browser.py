@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 from svc_analytics.formatting.cells import DASH, exact_text, kind_of
 from svc_analytics.formatting.display import table_html, text_table
 from svc_analytics.formatting.values import is_exact_number
+from svc_analytics.instants import in_words
 from svc_analytics.render.document import status_text
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import barriers, browser, pdf_words
@@ -123,7 +124,7 @@ def test_every_table_and_picture_says_what_it_is_worth(browser, make, tmp_path, 
     """Period, zone and status, and the first reason of a month that is not over."""
     made = make(month=month, zone="Asia/Tehran")
     page = opened(browser, made, tmp_path)
-    said = status_text(made)
+    said = in_words(status_text(made))
     assert ("the month is not over" in said) == (month == "2026-11")
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     for element, child in (("table", "caption"), ("figure", "figcaption")):
