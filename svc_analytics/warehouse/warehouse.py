@@ -12,6 +12,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
+from math import isfinite
 from typing import Any, TypeVar
 
 import duckdb
@@ -434,13 +435,15 @@ def of_one_snapshot(work: Callable[[], _T]) -> _T:
 
 
 def _as_typed(value: Any) -> Any:
-    """Return a parameter as the query would have it in its text: a plain decimal, never a float.
+    """Return a parameter with each float in it as the decimal that was typed.
 
-    >>> _as_typed(0.1), _as_typed(1e-07), _as_typed("0.1")
-    (Decimal('0.1'), 1e-07, '0.1')
+    >>> _as_typed(0.1), _as_typed([1e-07, "0.1"])
+    (Decimal('0.1'), [Decimal('1E-7'), '0.1'])
     """
-    text = repr(float(value)) if isinstance(value, float) else ""
-    return Decimal(text) if re.fullmatch(r"-?\d+\.\d+", text) else value
+    if isinstance(value, (list, tuple)):
+        return [*map(_as_typed, value)]
+    is_number = isinstance(value, float) and isfinite(value)
+    return Decimal(repr(float(value))) if is_number else value
 
 
 @contextmanager

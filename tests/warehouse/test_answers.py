@@ -286,7 +286,15 @@ def test_an_unknown_view_is_answered_with_the_nearest_one(lake):
     assert lake.views("payments")["type"].isna().all()
 
 
-def test_a_float_beside_a_query_is_the_decimal_that_was_typed(desk):
-    """As in the query's own text: a tenth of 1.000000000000000005 coins has every digit."""
-    query = "select 1.000000000000000005::decimal(38,18) * $part as part"
-    assert str(extracted(desk).lake.sql(query, {"part": 0.1})["part"][0]) == "0.1000000000000000005"
+@pytest.mark.parametrize(
+    ("typed", "part"),
+    [(0.1, "0.1000000000000000005"), (1e-07, "1.000000000000000005E-7")],
+    ids=["a tenth", "with an exponent"],
+)
+@pytest.mark.parametrize("is_listed", [False, True], ids=["alone", "in a list"])
+def test_a_float_beside_a_query_is_the_decimal_that_was_typed(desk, typed, part, is_listed):
+    """A part of 1.000000000000000005 coins has every digit."""
+    name, value = ("$part[1]", [typed]) if is_listed else ("$part", typed)
+    query = f"select 1.000000000000000005::decimal(38,18) * {name} as part"
+    [found] = extracted(desk).lake.sql(query, {"part": value})["part"]
+    assert isinstance(found, Decimal) and found == Decimal(part)

@@ -28,7 +28,7 @@ _SEALED_OTHER = (
     "To open its page, or to make the zip for the auditor, choose it above."
 )
 _FIRST = "Close {MONTH} first: each seal names that of the month before."
-_NOT_CLOSED = "{MONTH} was not closed; its figures so far lie in {place}"
+_NOT_CLOSED = "{MONTH} was not closed; its figures so far are in {place}"
 _CHECKED = "{MONTH} was checked: the records still give what was sealed."
 
 
@@ -194,7 +194,7 @@ class CloseBox:
         elif result.state == "provisional":
             first = Message(_NOT_CLOSED, month=translated(title), place=place)
         if result.seal:
-            seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
+            seal = Message("It is in {place}; its seal is {seal}", place=place, seal=result.seal)
             rest = [*rest, seal]
         lines = [self._looks.line(first, is_announced=True)]
         lines += [f'<div class="svc-quiet">{self._looks.line(text)}</div>' for text in rest]
