@@ -1,7 +1,7 @@
 """The face of a statement: its main figures in their order, and all coins together in USD.
 
-A record without a USD value is counted as unpriced and adds nothing. A coin that was not read, or
-whose position has no rate, leaves the sum unknown.
+A record without a USD value is counted as unpriced and adds nothing, nor does a position without a
+rate: the head names such a coin. A coin that was not read leaves the sum unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from svc_analytics.render.document import Document
 from svc_analytics.warehouse.figures import as_moved, read_figures
 
 ALL_COINS = Message("All coins, USD")
-_SOME_COINS = "USD of {count} of {total} coins"
+_BUT = "All coins but {coins}, USD"
+_BUT_MORE = "All coins but {coins} and {count} more, USD"
+_MOST_NAMED = 3
 Row = Mapping[str, Any]
 _PAYMENTS = ("payments_count", "usd_gross_priced_count")
 _REFUNDS = ("refunds_count", "usd_refunds_priced_count")
@@ -64,9 +66,22 @@ class AllCoins:
 
     @property
     def head(self) -> Message:
-        """The head of their sums in USD: of how many coins, where one has no USD value at all."""
-        unpriced = [row for row in self.rows if any(_is_unpriced(row, name) for name in _MADE_OF)]
-        return head_of_sum(len(self.rows) - len(unpriced), len(self.rows))
+        """The head of their sums in USD: which coins these leave out."""
+        return head_of_sum(self.left_out)
+
+    @property
+    def left_out(self) -> list[str]:
+        """The coins whose records have no USD value at all, or whose position has no rate."""
+        lacking = set().union(*map(self._lacking, (*_MADE_OF, _WORTH)))
+        return [coin for row in self.rows if (coin := str(row["currency"])) in lacking]
+
+    def _lacking(self, name: str) -> set[str]:
+        """Return the coins that a sum in USD leaves out."""
+        return {str(row["currency"]) for row in self.rows if _is_unpriced(row, name)}
+
+    def opens(self, closing: AllCoins) -> bool:
+        """Whether no coin that these positions leave out is in those of the end of the period."""
+        return self._lacking(_WORTH) <= closing._lacking(_WORTH)
 
     def has(self, name: str) -> bool:
         """Whether a figure in USD is stated: an older release did not state them all."""
@@ -116,7 +131,9 @@ class AllCoins:
         (True, False)
         """
         if name == _WORTH:
-            return True
+            return self._lacking(name) == other._lacking(name)
+        if name in _NET:
+            return all(self.is_alike(other, part) for part in parts_of(name))
         rows = [row for row in (*self.rows, *other.rows) if row.get(_MADE_OF[name][0]) != 0]
         kinds: dict[str, set[bool | None]] = {str(row["currency"]): set() for row in rows}
         for row in rows:
@@ -137,14 +154,23 @@ class AllCoins:
         return value
 
 
-def head_of_sum(count: int, total: int) -> Message:
-    """Return the head of a sum in USD: of all coins, or of how many of them."""
-    return ALL_COINS if count == total else Message(_SOME_COINS, count=count, total=total)
+def head_of_sum(left_out: Sequence[str]) -> Message:
+    """Return the head of a sum in USD: of all coins, or which of them it leaves out.
+
+    >>> head_of_sum(["pepe"]), head_of_sum([*"abcd"])
+    ('All coins but pepe, USD', 'All coins but a, b and 2 more, USD')
+    """
+    if not left_out:
+        return ALL_COINS
+    if len(left_out) <= _MOST_NAMED:
+        return Message(_BUT, coins=", ".join(left_out))
+    named = left_out[: _MOST_NAMED - 1]
+    return Message(_BUT_MORE, coins=", ".join(named), count=len(left_out) - len(named))
 
 
 def is_of_all_coins(head: str) -> bool:
     """Whether a column is headed as the sums in USD of all coins are."""
-    return isinstance(head, Message) and head.code in (ALL_COINS.code, _SOME_COINS)
+    return isinstance(head, Message) and head.code in (ALL_COINS.code, _BUT, _BUT_MORE)
 
 
 def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
@@ -183,11 +209,15 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 def _is_unpriced(row: Row, name: str) -> bool:
-    """Whether a coin has records, and none of them has a USD value."""
-    if name not in _MADE_OF or row.get(name) is not None:
+    """Whether a coin has records, and none has a USD value; or a position without a rate."""
+    if row.get(name) is not None:
         return False
+    if name == _WORTH:
+        return row.get("closing_position") not in (None, 0)
     if name in _REFUND_PARTS and row.get("usd_refunds") is not None:
         return name in row and row.get(name.removeprefix("usd_")) is not None
+    if name not in _MADE_OF:
+        return False
     count, priced = (row.get(each) for each in _MADE_OF[name])
     return bool(count) and priced == 0
 
@@ -312,8 +342,10 @@ class SummaryPage:
 
     def usd(self, name: str) -> Decimal | None:
         """Return that figure of all coins; None where it is unknown."""
-        coins = self.opened if name == _OPENING else self.coins
-        return coins.usd(self.usd_name(name)) if coins else None
+        if name != _OPENING:
+            return self.coins.usd(self.usd_name(name))
+        is_alike = self.opened and self.opened.opens(self.coins)
+        return self.opened.usd(self.usd_name(name)) if self.opened and is_alike else None
 
     @cached_property
     def months(self) -> Mapping[str, AllCoins]:
@@ -345,7 +377,8 @@ class SummaryPage:
         """Return the total in the other currency that stands beside one in USD."""
         external, coins = self.statement.external, self.in_currency
         if external and row.name == _OPENING:
-            coins = AllCoins(external.opening_rows(self.opened.rows)) if self.opened else None
+            opened = self.opened if self.usd(_OPENING) is not None else None
+            coins = AllCoins(external.opening_rows(opened.rows)) if opened else None
         return coins.usd(row.usd) if coins and row.usd else None
 
     def _total(self, row: _Row) -> Value:

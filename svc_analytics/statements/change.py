@@ -346,8 +346,8 @@ class Change(Displayable):
         if not any(row["of"] == OF["kept"] or row["part"] in CUSTOMERS for row in parts):
             parts = [row | {"of": ""} for row in parts]  # no payment has a customer
         old, new = (side.name for side in both.sides)
-        count = len({coin for side in both.sides for coin in side.figures})
-        bridges = Bridges((old, new), status_line_of(both.table).scales, count, both.is_exact)
+        coins = sorted({coin for side in both.sides for coin in side.figures})
+        bridges = Bridges((old, new), status_line_of(both.table).scales, coins, both.is_exact)
         sentences = [table for table in [bridges.sentences(rows)] if table.rows]
         records = records_tables(self.largest.filter(pc.field("place") <= most), LABELS)
         return MovedTables(_PROMISE, bridges.tables(rows, parts), sentences, records)

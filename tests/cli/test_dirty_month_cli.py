@@ -78,15 +78,15 @@ def test_where_coins_stand_in_blocks_their_sum_comes_first(run):
     """A reader of a narrow terminal sees what all coins make before each of them."""
     out = run("statement", "2026-09", width=80).out
     heads = [line for line in out.splitlines() if line.startswith("figure  ")]
-    assert len(heads) > 1 and "USD of 6 of 7 coins" in heads[0]
-    assert [head for head in heads[1:] if "USD of" in head] == []
+    assert len(heads) > 1 and "All coins but pepe, USD" in heads[0]
+    assert [head for head in heads[1:] if "All coins" in head] == []
 
 
 def test_why_a_figure_moved_has_an_answer_in_one_place(run):
     """September's 177,148.74 and what moved it are those of six coins; pepe has no USD value."""
     done = run("compare", "--why", "--only", "net_settlement", "2026-09", "2026-10")
     head, _, *lines = done.out.partition("fees and refunds, USD\n")[2].splitlines()
-    assert head.strip().startswith("USD of 6 of 7 coins ")
+    assert head.strip().startswith("All coins but pepe, USD ")
     sums = [
         Decimal(line[30:].split()[0].replace(",", "")) for line in lines[:7] if "No" not in line
     ]

@@ -321,6 +321,22 @@ FADED = """each => ["--svc-before", "--svc-after"].map(
 
 
 @pytest.mark.thorough
+def test_the_heads_of_a_long_table_stay_in_sight(page, dirty_address):
+    """It scrolls by itself, so that its last day stands below the names of its figures."""
+    page.set_viewport_size({"width": 1280, "height": 700})
+    panel = on_august(page, dirty_address)
+    panel.locator("select").filter(has_text="By day").select_option(label="By day")
+    figures = panel.locator(".svc-figures")
+    head = figures.locator("thead").get_by_text("Sales after fees")
+    last = figures.locator("tbody tr").last
+    expect(last).to_contain_text("Aug 2026")
+    figures.evaluate("each => { each.scrollTop = each.scrollHeight }")
+    figures.evaluate("each => each.scrollIntoView({ block: 'end' })")
+    for part in (head, last.locator("td").first):
+        expect(part).to_be_in_viewport(ratio=0.9)
+
+
+@pytest.mark.thorough
 def test_nothing_lies_over_the_desk_and_no_coin_is_cut(page, dirty_address):
     """In a window of 1280 px, by mouse at the left edge.
 
@@ -345,13 +361,17 @@ def test_nothing_lies_over_the_desk_and_no_coin_is_cut(page, dirty_address):
 
 @pytest.mark.thorough
 def test_a_press_has_what_was_just_typed(page, dirty_address):
-    """Also where the field's own message would come too late, or not at all."""
+    """Also where the field's own message would come too late, or not at all; Enter presses too."""
     panel = on_august(page, dirty_address)
     page.evaluate("addEventListener('change', (event) => event.stopPropagation(), true)")
+    button = panel.get_by_role("button", name="accept this finding")
     for blocking in ("2 block", "1 blocks"):
         panel.get_by_label("your name").fill("Mina")
         panel.get_by_label("accept, because").press_sequentially("the same reason")
-        panel.get_by_role("button", name="accept this finding").click(position={"x": 2, "y": 9})
+        if blocking == "2 block":
+            button.click(position={"x": 2, "y": 9})
+        else:
+            press(page, "Enter")
         expect(panel.get_by_text(f"{blocking} the close")).to_be_visible()
         expect(panel.get_by_label("accept, because")).to_have_value("")
 

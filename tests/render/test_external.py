@@ -69,11 +69,16 @@ def test_a_position_is_taken_at_the_rate_of_the_day_that_it_closes(make, rates):
 
 
 def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make, rates):
-    """No payment in eth has one: it adds nothing, and what its position is worth is unknown."""
+    """No payment in eth has one: it adds nothing, nor does its position, which the head says.
+
+    188,800 of btc and -1,414 of sol, and 57.500001 of usdt, at 0.6 on the day of the close.
+    """
     statement = make().in_currency("EUR", rates)
     assert not [name for coin, name in amounts_of(statement) if coin == "eth" and "sales" in name]
     coins, external = SummaryPage(statement).coins, SummaryPage(statement).in_currency
-    assert external and (coins.usd(WORTH), external.usd(WORTH)) == (None, None)
+    assert external and coins.head == "All coins but eth, USD"
+    worth = (coins.usd(WORTH), external.usd(WORTH))
+    assert worth == (Decimal("187443.500001"), Decimal("112466.1000006"))
     assert external.usd("usd_gross") == Decimal("104099")  # and 110 usdt at 0.9
     assert external.unpriced() == coins.unpriced() == 1
 
@@ -256,8 +261,8 @@ def test_the_workbooks_first_sheet_has_all_coins_in_the_other_currency(make, rat
     statement = make().in_currency("EUR", rates)
     folder = statement.save(tmp_path / "out", ["xlsx"])
     rows = [*openpyxl.load_workbook(folder / "statement.xlsx")["Statement"].values]
-    heads = next(row for row in rows if row[0] == "figure")
-    place = heads.index("All coins, EUR, external rates, exact")
+    top = next(n for n, row in enumerate(rows) if row[0] == "figure")
+    place, rows = rows[top].index("All coins, EUR, external rates, exact"), rows[top:]
     shown = {row[0]: row[place] for row in reversed(rows)}  # the first of a name is of the face
     for figure in (row for group in SummaryPage(statement).groups.values() for row in group):
         if figure.external is not None:

@@ -76,6 +76,16 @@ function render({ model, el }) {
         });
     }
 
+    // Enter in a field of a form presses the form's first button.
+    function enter(event) {
+        const form = event.target.closest("input") && event.target.closest(".svc-form");
+        if (!form || event.key !== "Enter" || event.isComposing) return;
+        if (!el.closest(".svc-desk")?.contains(form)) return;
+        event.preventDefault();
+        event.stopPropagation(); // else the notebook would take the key
+        form.querySelector("button.svc-sends").click();
+    }
+
     // What is sent with a press is not told once more: it could come when the field is empty again.
     function hold(event) {
         if (el.closest(".svc-desk")?.querySelector("button.svc-sends:active")) event.stopPropagation();
@@ -93,6 +103,7 @@ function render({ model, el }) {
         [document, "input", keep],
         [document, "change", hold, true],
         [document, "click", send, true],
+        [document, "keydown", enter, true],
     ];
     listened.forEach(([target, ...heard]) => target.addEventListener(...heard));
     const seen = new MutationObserver(() => isGone() && say(words.lost));

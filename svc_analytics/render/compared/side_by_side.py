@@ -36,7 +36,6 @@ from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.figures import UNDEFINED, more_on
 from svc_analytics.render.front import NOT_MEANINGFUL
 from svc_analytics.render.summary_page import (
-    ALL_COINS,
     IN_USD,
     TOTALS,
     UNPRICED_LABEL,
@@ -163,6 +162,7 @@ def _all_coins(
         return
     rows = [
         _change(name, *(side.usd(usd) for side in sides))
+        | ({} if sides[0].is_alike(sides[1], usd) else {"percent": None})
         for name, usd in IN_USD.items()
         if name in names and all(side.has(usd) for side in sides)
     ]
@@ -172,8 +172,8 @@ def _all_coins(
     cells.append(
         [Cell(UNPRICED_LABEL, is_fixed=True), *maker.cells(unpriced | {"unit": "records"})]
     )
-    some = [side.head for side in reversed(sides) if side.head != ALL_COINS]
-    yield _table([*some, ALL_COINS][:1] + heads, cells, [], rows)
+    head = head_of_sum(sorted({coin for side in sides for coin in side.left_out}))
+    yield _table([head, *heads], cells, [], rows)
 
 
 def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
@@ -301,7 +301,7 @@ class Bridges:
 
     names: tuple[str, str]
     scales: Mapping[str, int]
-    coins: int  # of both periods, also those that are not shown
+    coins: Sequence[str]  # of both periods, also those that are not shown
     is_exact: bool = False
 
     def tables(self, changes: Sequence[Row], parts: Sequence[Row]) -> list[DisplayTable]:
@@ -353,11 +353,12 @@ class Bridges:
         return DisplayTable(title, heads, lined_up(rows), len(rows), totals=whole, sums=sums)
 
     def _coin(self, row: Row, changes: Sequence[Row]) -> str:
-        """Return the coin that a change is of; of a sum in USD, of how many coins it is."""
+        """Return the coin that a change is of; of a sum in USD, which coins it leaves out."""
         if row["currency"] != SUM_OF_COINS:
             return str(row["currency"])
-        summed = [each for each in _of(changes, row["figure"], row["unit"]) if each is not row]
-        return head_of_sum(sum(each["difference"] is not None for each in summed), self.coins)
+        of_figure = _of(changes, row["figure"], row["unit"])
+        summed = {each["currency"] for each in of_figure if each["difference"] is not None}
+        return head_of_sum([coin for coin in self.coins if coin not in summed])
 
     def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
         return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]
