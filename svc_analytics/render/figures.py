@@ -1,6 +1,6 @@
 """Figures of a statement to display: in groups, with units, and why one is unknown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -25,7 +25,6 @@ from svc_analytics.render.summary_page import (
 from svc_analytics.warehouse.figures import (
     as_moved,
     describe,
-    figure_groups,
     grouped_figures,
     in_sentence,
     label_of,
@@ -76,13 +75,13 @@ def figures_table(
     )
 
 
-def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return the summary's figures by group; columns of no group come last."""
-    known = figure_groups()
-    grouped = {*_KEYS, *(name for names in known.values() for name in names)}
-    groups = {title: [name for name in names if name in columns] for title, names in known.items()}
-    groups["Other"] = [name for name in columns if name not in grouped]
-    return {title: names for title, names in groups.items() if names}
+def by_group(names: Collection[str]) -> dict[str, list[str]]:
+    """Return names of figures by group, in the order of the glossary; others come last."""
+    known = {title: [each.name for each in group] for title, group in grouped_figures().items()}
+    grouped = {*_KEYS, *(name for group in known.values() for name in group)}
+    groups = {title: [name for name in group if name in names] for title, group in known.items()}
+    groups["Other"] = [name for name in names if name not in grouped]
+    return {title: group for title, group in groups.items() if group}
 
 
 def more_on(group: str) -> Message:
@@ -150,7 +149,7 @@ class FigureCells:
             title: [row.name for row in rows if row.name in columns]
             for title, rows in summary_page.items()
         }
-        rest = summary_groups([name for name in columns if name not in self.summary_page.names])
+        rest = by_group([name for name in columns if name not in self.summary_page.names])
         return first | {
             more_on(title) if title in summary_page else title: names
             for title, names in rest.items()

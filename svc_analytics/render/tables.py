@@ -31,14 +31,7 @@ from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.differences import MOST_ROWS, RESTATEMENT, SHOWN, differences_table
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
-from svc_analytics.render.figures import (
-    FigureCells,
-    definition_groups,
-    meaning,
-    summary_groups,
-    unknown_reason,
-    why_unknown,
-)
+from svc_analytics.render.figures import FigureCells, by_group, meaning, unknown_reason, why_unknown
 from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.summary_page import (
     EXTERNAL,
@@ -99,7 +92,7 @@ class StatementTables:
         table = moved_table(self.statement.tables["figures"])
         rows = {(row["name"], row["currency"]): row for row in table.to_pylist()}
         coins = list(dict.fromkeys(currency for _, currency in rows))
-        groups = _grouped([name for name, _ in rows])
+        groups = by_group(dict.fromkeys(name for name, _ in rows))
         names = [name for group in groups.values() for name in group]
         maker = CellMaker(table.schema, self.why, self.status_line)
         cells = [
@@ -291,7 +284,7 @@ class StatementTables:
         known = {*self.summary_page.names}
         groups = {
             title: [name for name in names if name not in known]
-            for title, names in summary_groups(columns).items()
+            for title, names in by_group(columns).items()
         }
         names = [name for group in groups.values() for name in group]
         return self._of_figures("", groups, names, map(self._detail_row, names))
@@ -400,16 +393,6 @@ class StatementTables:
 
     def _usd_row(self, name: str) -> list[Cell]:
         return self._cells.row(self._cells.rows, name, has_total=True)
-
-
-def _grouped(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return names of figures by group, in the order of the glossary."""
-    defined = definition_groups()
-    groups = {title: [row["name"] for row in rows] for title, rows in defined.items()}
-    known = {name for group in groups.values() for name in group}
-    groups["Other"] = list(dict.fromkeys(name for name in names if name not in known))
-    chosen = {title: [name for name in group if name in names] for title, group in groups.items()}
-    return {title: group for title, group in chosen.items() if group}
 
 
 def _value(
