@@ -37,7 +37,6 @@ AHEAD = "typed_line_is_of_the_past"  # the rule that a line breaks whose time ha
 _LEFT_OUT = (
     "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
 )
-_IS_LEFT_OUT = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
 _NOTHING = "No figure changes by it: the finding stays listed, as accepted."
 _AS_RECORDED = (
     "No figure changes by it: the USD value is counted as the service recorded it, so sums in USD "
@@ -95,7 +94,7 @@ class Finding:
     def outcome(self) -> Message:
         """What became of it when a person accepted it."""
         if self.check in LEFT_OUT:
-            return self._of_record(_IS_LEFT_OUT)
+            return self._of_record("Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted.")
         if self.is_blocking:
             return Message("Accepted. It no longer keeps a month from being final.")
         return Message("Accepted. It blocked no month.")

@@ -44,7 +44,6 @@ _LOST = (
 )
 _FIGURES = "figures"  # the table with a row for each figure and coin
 _GONE = "{SEALED} was sealed, and {file} no longer has it"
-_COMPARES = "{command} compares what {file} has now"
 
 
 def read_until(lake: Lake) -> int | None:
@@ -218,5 +217,5 @@ def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[
             values = {"now": translated(now[key].text), "sealed": translated(sealed[key].text)}
             texts.append(Message("{file} now has {NOW}; {SEALED} was sealed", file=FILE, **values))
     command = f"svc-analytics statement --month {period.label}"
-    more = Message(_COMPARES, command=command, file=FILE)
+    more = Message("{command} compares what {file} has now", command=command, file=FILE)
     return [*texts, more] if texts else []

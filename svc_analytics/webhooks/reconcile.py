@@ -60,7 +60,6 @@ OUTPUT = pa.schema(
 _STREAM_OF = {"payment": "payments", "payout": "payout_records"}
 _Key = tuple[str, str]  # a stream, and the id of a record of it
 _Record = dict[str, str | None]
-_QUARANTINED = "select distinct stream, record_id from stg_quarantine"
 _MODELS = frozenset({"stg_files", "stg_spans", "stg_quarantine"})  # no rows of month files
 
 
@@ -91,7 +90,7 @@ def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
         yield lambda batch: [ReconciledDelivery(delivery) for delivery in batch]
         return
     with open_warehouse(lake, _MODELS) as warehouse:
-        rows = warehouse.query(_QUARANTINED).to_pylist()
+        rows = warehouse.query("select distinct stream, record_id from stg_quarantine").to_pylist()
         quarantined = {(row["stream"], row["record_id"]) for row in rows}
         yield _HeldRecords(warehouse.sources, quarantined, warehouse.coverage()).match
 

@@ -190,7 +190,6 @@ _WORDS = {
     "again": "Run the desk again",
     "running": "The desk is run again. If it stays so, choose Run All Cells in the menu Run.",
 }
-_CHANGED_ELSEWHERE = "The lake was changed elsewhere; this is what it holds now."
 
 
 class Panel:
@@ -277,7 +276,7 @@ class Panel:
         if not self.closing.is_running and self._desk.is_outdated:
             self._desk.refresh()
             self.follow()
-            self.closing.note(Message(_CHANGED_ELSEWHERE))
+            self.closing.note(Message("The lake was changed elsewhere; this is what it holds now."))
 
     def _show_head(self) -> None:
         desk = self._desk
@@ -390,8 +389,6 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
     return ("svc-tile", f"svc-{state.kind}", *(["svc-chosen"] if is_chosen else []))
 
 
-_CHANGED_SINCE = "What changed since version {version}"
-_UNKNOWN = "Why figures are unknown"
 _CHANGED = "What changed from version {old} to version {new}"
 
 
@@ -423,7 +420,7 @@ class FigureBox:
             state = [text for text in opened if text not in unknown]
             lines = [*state, *rests, self._desk.notes]
             folded = self._folded(clauses(*filter(None, (first, self._desk.agreement))), lines)
-            why = self._folded(_UNKNOWN, unknown) if unknown else ""
+            why = self._folded("Why figures are unknown", unknown) if unknown else ""
             self.head.value = f'<div class="svc-quiet">{folded}{why}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if [title for _, title in self.which.options] != titles:
@@ -467,5 +464,5 @@ class FigureBox:
         count = len(tile.versions)
         title = Message(_CHANGED, old=count - 1, new=count)
         if tile.kind == "changed":
-            title = Message(_CHANGED_SINCE, version=count)
+            title = Message("What changed since version {version}", version=count)
         return self._looks.folded(title, self._looks.page(changes.display(is_open=True)))

@@ -63,7 +63,6 @@ _KINDS = {
     "refund": "Refund {names}",
     SET_ASIDE: "Set aside, as it was received: {names}",
 }
-_REFUND_OF = "Refund of {names}"
 _WITH_RECEIPT = "{TITLE} · receipt {VERDICT}"
 _FORMS = {
     "payment": "its payment",
@@ -354,7 +353,7 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
     verdicts = [rows["receipt"]["verdict"]] if "receipt" in rows else []
     is_of_payment = kind == "refund" and "payment" in rows
     known_by = " \N{MIDDLE DOT} ".join(names)
-    title = Message(_REFUND_OF if is_of_payment else _KINDS[kind], names=known_by)
+    title = Message("Refund of {names}" if is_of_payment else _KINDS[kind], names=known_by)
     for each in verdicts:
         verdict = each.replace("_", " ") if looks.language.is_english else each
         title = Message(_WITH_RECEIPT, title=translated(title), verdict=translated(verdict))

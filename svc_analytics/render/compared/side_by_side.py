@@ -275,7 +275,6 @@ SUM_OF_COINS = "all coins"  # the sum in USD of those with a USD value, as table
 _AT_RATE = "at the implied rate"  # not each record at its own, as other figures in USD are
 _PRICE = ("price", "unpriced")
 _UNPRICED = "no USD value: not in the figure"
-_MISSING = "to be written"
 _HEAD = ["figure", "coin", "in", "change", "%", "why", "prepared by", "reviewed by"]
 _NOTHING = Cell("", is_number=True)
 _SHOWN = (
@@ -318,7 +317,7 @@ class Bridges:
                 Cell(row["unit"], is_fixed=True),
                 self._cell(row, "difference", "unknown"),
                 self._percent(row),
-                Cell(row["sentence"] or Message(_MISSING)),
+                Cell(row["sentence"] or Message("to be written")),
                 *(Cell(row[name] or "") for name in ("prepared_by", "reviewed_by")),
             ]
             for row in sorted(changes, key=_place_of_sum)

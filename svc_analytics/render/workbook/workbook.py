@@ -171,7 +171,6 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 SHEET = "Statement"
-_MEANINGS = "The sheet Definitions says what each figure means."
 _ADDED = {  # which rows above add up to a row, where they do
     "net_sales": ("gross_sales", "payment_fees"),
     "refunds_debited": ("refunds_same_period", "refunds_prior_period", "refunds_unresolved"),
@@ -200,7 +199,7 @@ def _write_statement(
     row = page.write_lines(row, [status_word(statement)], bold=True, font_size=14)
     lines = [status_note(statement), *unknown_lines(facts)]
     row = page.write_lines(row, [*lines, *front_lines(statement)]) + 1
-    heads = page.write_tables(row, _adds, [_MEANINGS])
+    heads = page.write_tables(row, _adds, ["The sheet Definitions says what each figure means."])
     if tables:
         page.sheet.freeze_panes(heads + 1, 1)
         page.sheet.repeat_rows(heads)
