@@ -147,7 +147,9 @@ class StatementDiff(Displayable):
             cells = [
                 [difference_cell(row, each, names) for each in SHOWN] for row in own[:MOST_ROWS]
             ]
-            yield DisplayTable(title, list(map(label, heads)), lined_up(cells), len(own), keys=2)
+            yield DisplayTable(
+                title, list(map(label, heads)), lined_up(cells), keys=2, count=len(own)
+            )
 
 
 def _keys(comparison: pa.Table) -> list[tuple[str, str]]:

@@ -61,7 +61,6 @@ class DisplayTable:
     title: str
     header: list[str]
     rows: list[list[Cell]]
-    total: int
     headings: dict[int, str] = field(default_factory=dict)
     hints: dict[int, str] = field(default_factory=dict)
     meanings: list[str] = field(default_factory=list)
@@ -73,6 +72,12 @@ class DisplayTable:
     names: Sequence[str] = ()
     sums: frozenset[int] = frozenset()  # columns of all others together: first, if cut into blocks
     keys: int = 1  # columns that say what a row is of: in each block
+    count: int | None = None  # of all its rows, where these are the first of them
+
+    @property
+    def total(self) -> int:
+        """How many rows it has, displayed or not."""
+        return len(self.rows) if self.count is None else self.count
 
     @property
     def is_cut(self) -> bool:
@@ -312,9 +317,9 @@ def display_table(
         title,
         [head_of(each, label_of) for each in arrow.schema],
         lined_up(rows),
-        len(arrow),
         meanings=arrow.column_names,
         caption=status_line.text,
+        count=len(arrow),
     )
 
 
@@ -343,13 +348,13 @@ def lined_up(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 def text_table(title: str, header: list[str], rows: Iterable[Iterable[str]]) -> DisplayTable:
     """Return texts as a table to display."""
     cells = [[Cell(text) for text in row] for row in rows]
-    return DisplayTable(title, header, cells, len(cells))
+    return DisplayTable(title, header, cells)
 
 
 def count_table(name: str, counts: Iterable[tuple[str, int]]) -> DisplayTable:
     """Return counts as a table of two columns, `name` and count."""
     rows = [[Cell(text), Cell(f"{count:,}", is_number=True)] for text, count in counts]
-    return DisplayTable("", [name, "count"], rows, len(rows))
+    return DisplayTable("", [name, "count"], rows)
 
 
 def names_of(merchant: dict[str, Any], most: int | None = None, own: str = "") -> str:

@@ -41,7 +41,7 @@ def summary_table(sums: Iterable[Mapping[str, Any]]) -> DisplayTable:
         cells.append(replace(number_cell(usd, USD, why=_UNPRICED), exact=""))  # the rows have it
         rows.append([Cell(meaning), Cell(count, is_number=True), Cell(row["coin"]), *cells])
         before = code
-    return DisplayTable("", _HEADS, lined_up(rows), len(rows))
+    return DisplayTable("", _HEADS, lined_up(rows))
 
 
 def open_cells(row: Mapping[str, Any]) -> Iterator[Cell]:
@@ -57,4 +57,4 @@ def open_cells(row: Mapping[str, Any]) -> Iterator[Cell]:
 def open_table(rows: Iterable[Mapping[str, Any]], title: str, count: int) -> DisplayTable:
     """Return the first open rows as a table, each with its lines of their list."""
     cells = [[*open_cells(row), Cell(row["lines"] or "")] for row in rows]
-    return DisplayTable(title, [*OPEN_HEADS, "lines"], cells, count)
+    return DisplayTable(title, [*OPEN_HEADS, "lines"], cells, count=count)

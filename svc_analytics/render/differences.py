@@ -52,7 +52,7 @@ def differences_table(
     names = record_names(rows, lines)
     cells = lined_up([[difference_cell(row, each, names) for each in columns] for row in rows])
     heads, keys = [*map(label, columns)], columns.index("currency") + 1
-    return DisplayTable(title, heads, cells, table.num_rows, names=columns, keys=keys)
+    return DisplayTable(title, heads, cells, names=columns, keys=keys, count=table.num_rows)
 
 
 def record_names(

@@ -66,7 +66,6 @@ def figures_table(
         title,
         [*header, *[maker.summary_page.coins.head] * has_total],
         display.lined_up([maker.row(rows, name, has_total=has_total) for name in names]),
-        len(names),
         headings,
         {place: meaning("summary", name) for place, name in enumerate(names)},
         caption=status_line.text,

@@ -197,7 +197,7 @@ def folded_findings(checks: pa.Table) -> list[RuleFindings]:
 def folded_table(checks: pa.Table, title: str = "") -> DisplayTable:
     """Return findings as a table of a row for each rule."""
     rows = [each.cells for each in folded_findings(checks)]
-    return DisplayTable(title, [*FOLDED_HEADS], rows, len(rows))
+    return DisplayTable(title, [*FOLDED_HEADS], rows)
 
 
 # ---------- The words of a finding: files keep theirs, with all digits of a column

@@ -104,7 +104,6 @@ class StatementTables:
                 "More figures",
                 ["figure", *coins],
                 cells,
-                len(cells),
                 headings_of(groups),
                 caption=self.status_line.text,
                 names=names,
@@ -148,11 +147,11 @@ class StatementTables:
             title,
             [self._head(each, coin) for each in fields],
             cells[: len(rows)],
-            table.num_rows,
             meanings=[meaning(name, column) for column in columns],
             footer=cells[-1] if summary else [],
             caption=self.status_line.text,
             names=columns,
+            count=table.num_rows,
         )
 
     def _head(self, column: pa.Field, coin: str) -> str:
@@ -209,7 +208,7 @@ class StatementTables:
         ]
         heads = ["Paid in", Message("Total charged, {coin}", coin=coin)]
         heads += [self._month(back) for back in across[-MOST_MONTHS:]]
-        shown = DisplayTable(coin, heads, cells, len(cells), caption=self.status_line.text)
+        shown = DisplayTable(coin, heads, cells, caption=self.status_line.text)
         return shown, max(len(across), len(down)) > MOST_MONTHS
 
     def _month(self, month: str) -> str:
@@ -225,9 +224,7 @@ class StatementTables:
             ]
             for row in self.statement.sentences
         ]
-        shown = DisplayTable(
-            "", [*_HEADS], rows, len(rows), caption=self.status_line.text, names=_NAMES
-        )
+        shown = DisplayTable("", [*_HEADS], rows, caption=self.status_line.text, names=_NAMES)
         return shown if rows else None
 
     def external(self) -> ExternalPart | None:
@@ -250,7 +247,6 @@ class StatementTables:
             "",
             head,
             lined_up(rows),
-            len(rows),
             caption=self.status_line.text,
             names=("day", "rate", "source"),
         )
@@ -297,7 +293,6 @@ class StatementTables:
             summary_page,
             title="",
             rows=[*summary_page.rows, *more.rows],
-            total=summary_page.total + more.total,
             headings=summary_page.headings | below,
             names=[*summary_page.names, *more.names],
         )
@@ -315,7 +310,6 @@ class StatementTables:
             title,
             ["figure", *coins, self.summary_page.coins.head, *self._external_head()],
             cells,
-            len(cells),
             headings_of(groups),
             caption=self.status_line.text,
             names=names,
@@ -367,7 +361,7 @@ class StatementTables:
         coins = [str(row["currency"]) for row in self._cells.rows]
         header = ["figure", *coins, "All coins"]
         names = [str(row[0].text) for row in rows]
-        return DisplayTable("", header, rows, len(rows), caption=self.status_line.text, names=names)
+        return DisplayTable("", header, rows, caption=self.status_line.text, names=names)
 
     def _pair(self, external: ExternalFigures, name: str) -> Iterator[list[Cell]]:
         """Yield a figure in USD, and the same in another currency."""

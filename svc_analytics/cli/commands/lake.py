@@ -126,7 +126,7 @@ def _opened(rule: RuleFindings, has_all: bool) -> Iterator[str]:
 def _notes_text(rules: Sequence[RuleFindings]) -> str:
     """Write the rules that hold nothing up, a line each."""
     rows = [each.cells[:3] for each in rules]
-    return table_text(DisplayTable("", ["note", *FOLDED_HEADS[1:3]], rows, len(rows)))
+    return table_text(DisplayTable("", ["note", *FOLDED_HEADS[1:3]], rows))
 
 
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:

@@ -286,7 +286,7 @@ def entries_table(journal: Journal) -> DisplayTable:
         totals.append(len(rows))
         texts = map(Cell, ("", "", "", balance))
         rows.append(_cells([*texts], journal.text(debit), journal.text(credit)))
-    return DisplayTable("", _HEAD, rows[:_MOST], len(rows), totals=frozenset(totals))
+    return DisplayTable("", _HEAD, rows[:_MOST], totals=frozenset(totals), count=len(rows))
 
 
 def _cells(texts: list[Cell], *amounts: str) -> list[Cell]:

@@ -145,7 +145,7 @@ class FindingBox:
     def _show(self) -> None:
         rows = [[*map(Cell, self._texts(line))] for line in self._lines]
         shown = content_of(
-            DisplayTable("", COLUMNS, rows, len(rows)), "findings", self._looks, chosen=self._place
+            DisplayTable("", COLUMNS, rows), "findings", self._looks, chosen=self._place
         )
         for row, line in zip(shown["rows"], self._lines, strict=True):
             is_rule = line.finding is None and not line.is_more
@@ -245,7 +245,7 @@ def _accepted(findings: Sequence[Finding]) -> Message:
 def summary_table(findings: Sequence[Finding]) -> DisplayTable:
     """Return the findings as the page without a kernel lists them: a line for each kind."""
     rows = [[*map(Cell, kind.cells)] for kind in kinds_of(findings)]
-    return DisplayTable("findings", COLUMNS, rows, len(rows))
+    return DisplayTable("findings", COLUMNS, rows)
 
 
 def _count_text(findings: Sequence[Finding]) -> str:

@@ -114,7 +114,7 @@ class MatchBox:
         span = Message(_ROWS_OF, first=self._first + 1, last=last, count=f"{count:,}")
         self.count.value = self._looks.line(span, is_announced=True)
         rows = [[*open_cells(row)] for row in shown]
-        table = DisplayTable("", OPEN_HEADS, rows, count)
+        table = DisplayTable("", OPEN_HEADS, rows, count=count)
         chosen = self._place - self._first
         content = content_of(table, "open rows", self._looks, chosen=chosen)
         self.table.show(content | {"count": count} if count else {})

@@ -335,7 +335,7 @@ class RecordBox:
             for field in table.schema
             if field.name not in _LETTERS
         ]
-        shown = DisplayTable(_FORMS[form], ["Name", "Value"], cells, len(cells))
+        shown = DisplayTable(_FORMS[form], ["Name", "Value"], cells)
         letters = [(name, row[name]) for name in _LETTERS if row.get(name)]
         folded = [
             self._looks.folded(label_of(name), f"<pre>{escape(text)}</pre>")
@@ -412,7 +412,7 @@ def parts_table(parts: Sequence[FigurePart], coin: str) -> DisplayTable:
     ]
     units = {unit_name(kind_of_unit(each.unit), coin) for each in parts}
     return DisplayTable(
-        "", ["made of", *shown, *(units if len(units) == 1 else [""])], lined_up(rows), len(rows)
+        "", ["made of", *shown, *(units if len(units) == 1 else [""])], lined_up(rows)
     )
 
 

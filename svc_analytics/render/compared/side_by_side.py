@@ -197,7 +197,6 @@ def _table(
         "",
         header,
         cells,
-        len(cells),
         {place: groups[place] for place in starts},
         {place: read_figures()[row["figure"]].hint for place, row in enumerate(rows)},
         totals=frozenset(n for n, row in enumerate(rows) if row["figure"] in TOTALS),
@@ -324,7 +323,7 @@ class Bridges:
             if row["needs_sentence"] or row["sentence"]
         ]
         rows = lined_up(cells)
-        return DisplayTable("Sentences on what moved", _HEAD, rows, len(rows), keys=3)
+        return DisplayTable("Sentences on what moved", _HEAD, rows, keys=3)
 
     def _percent(self, row: Row) -> Cell:
         if row["percent"] is None:
@@ -349,7 +348,7 @@ class Bridges:
         whole = frozenset({len(rows) - 1})
         heads = ["", *(self._coin(row, changes) for row in changes)]
         sums = frozenset({1} if SUM_OF_COINS in coins else ())
-        return DisplayTable(title, heads, lined_up(rows), len(rows), totals=whole, sums=sums)
+        return DisplayTable(title, heads, lined_up(rows), totals=whole, sums=sums)
 
     def _coin(self, row: Row, changes: Sequence[Row]) -> str:
         """Return the coin that a change is of; of a sum in USD, which coins it leaves out."""

@@ -225,7 +225,7 @@ def _headline(band: Band) -> DisplayTable:
         + [Cell(note) for note in (*notes, *[""] * (most - len(notes)))]
         for tile, notes in tiles
     ]
-    return DisplayTable("", [band.summary_page.coins.head, USD, *[""] * most], rows, len(rows))
+    return DisplayTable("", [band.summary_page.coins.head, USD, *[""] * most], rows)
 
 
 def _notes(tile: Tile, band: Band) -> Iterator[Message]:
