@@ -140,10 +140,8 @@ class FigureCells:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The figures by group in the order of the page: those of its face, then the others."""
-        columns, summary_page = (
-            self.statement.tables["summary"].column_names,
-            self.summary_page.groups,
-        )
+        columns = self.statement.tables["summary"].column_names
+        summary_page = self.summary_page.groups
         first = {
             title: [row.name for row in rows if row.name in columns]
             for title, rows in summary_page.items()

@@ -287,14 +287,14 @@ class StatementTables:
 
     def whole(self) -> DisplayTable:
         """Return all figures below one head, the face first."""
-        summary_page, more = self.main(), self.details()
-        below = {len(summary_page.rows) + place: title for place, title in more.headings.items()}
+        face, more = self.main(), self.details()
+        below = {len(face.rows) + place: title for place, title in more.headings.items()}
         return replace(
-            summary_page,
+            face,
             title="",
-            rows=[*summary_page.rows, *more.rows],
-            headings=summary_page.headings | below,
-            names=[*summary_page.names, *more.names],
+            rows=[*face.rows, *more.rows],
+            headings=face.headings | below,
+            names=[*face.names, *more.names],
         )
 
     def _of_figures(

@@ -137,10 +137,8 @@ def require_unaltered(
 def require_same(proof: Proof) -> None:
     """Refuse a month that the lake would state otherwise today than it was sealed."""
     if proof.table.num_rows and proof.new:
-        label, command = (
-            proof.manifest["label"],
-            adjacent_periods.command_to_close(proof.new.period),
-        )
+        label = proof.manifest["label"]
+        command = adjacent_periods.command_to_close(proof.new.period)
         raise PeriodNotClosed(Message("seal.restate_first", label=label, command=command))
 
 

@@ -358,10 +358,8 @@ def tile_text(state: MonthState, looks: Looks = _ENGLISH) -> str:
     version 2
     """
     period, kind = state.period, state.kind
-    name, word = (
-        looks.text(period.title),
-        looks.text(state.word if kind in ("due", "late") else kind),
-    )
+    name = looks.text(period.title)
+    word = looks.text(state.word if kind in ("due", "late") else kind)
     if looks.language.is_english:
         is_long = period.calendar == GREGORIAN
         name = f"{period.month_name[:_SHORT] if is_long else period.month_name} {period.label[:4]}"

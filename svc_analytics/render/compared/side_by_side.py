@@ -106,14 +106,14 @@ def comparison_tables(
         table = _table(["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
-    summary_page = _StatementOrder.of(old, new)
-    shown.sort(key=summary_page.place)
+    order = _StatementOrder.of(old, new)
+    shown.sort(key=order.place)
     coins = sorted({row["currency"] for row in shown})
-    of_face = {row["figure"] for row in shown if row["figure"] in summary_page.groups}
+    of_face = {row["figure"] for row in shown if row["figure"] in order.groups}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
     first = [*_all_coins(heads, maker, old, new, of_face)] if is_whole else []
     return first + [
-        _block(coin, heads, maker, summary_page, [row for row in shown if row["currency"] == coin])
+        _block(coin, heads, maker, order, [row for row in shown if row["currency"] == coin])
         for coin in coins
     ]
 
@@ -127,8 +127,8 @@ class _StatementOrder:
     @classmethod
     def of(cls, *sides: Side) -> _StatementOrder:
         """Return the order of statements side by side."""
-        on_summary_page = summary_names([row for side in sides for row in side.figures.values()])
-        return cls({name: title for title, names in on_summary_page.items() for name in names})
+        on_face = summary_names([row for side in sides for row in side.figures.values()])
+        return cls({name: title for title, names in on_face.items() for name in names})
 
     def place(self, row: Row) -> tuple[bool, int]:
         """Return where a figure stands; those of one place keep their order."""
@@ -144,10 +144,10 @@ class _StatementOrder:
 
 
 def _block(
-    coin: str, heads: list[str], maker: _Maker, summary_page: _StatementOrder, rows: Sequence[Row]
+    coin: str, heads: list[str], maker: _Maker, order: _StatementOrder, rows: Sequence[Row]
 ) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
-    return _table([coin, *heads], cells, list(map(summary_page.heading, rows)), rows)
+    return _table([coin, *heads], cells, list(map(order.heading, rows)), rows)
 
 
 def _all_coins(
