@@ -287,14 +287,14 @@ class StatementTables:
 
     def whole(self) -> DisplayTable:
         """Return all figures below one head, the face first."""
-        face, more = self.main(), self.details()
-        below = {len(face.rows) + place: title for place, title in more.headings.items()}
+        first, more = self.main(), self.details()
+        below = {len(first.rows) + place: title for place, title in more.headings.items()}
         return replace(
-            face,
+            first,
             title="",
-            rows=[*face.rows, *more.rows],
-            headings=face.headings | below,
-            names=[*face.names, *more.names],
+            rows=[*first.rows, *more.rows],
+            headings=first.headings | below,
+            names=[*first.names, *more.names],
         )
 
     def _of_figures(

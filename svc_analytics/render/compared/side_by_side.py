@@ -109,9 +109,9 @@ def comparison_tables(
     order = _StatementOrder.of(old, new)
     shown.sort(key=order.place)
     coins = sorted({row["currency"] for row in shown})
-    of_face = {row["figure"] for row in shown if row["figure"] in order.groups}
+    main = {row["figure"] for row in shown if row["figure"] in order.groups}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
-    first = [*_all_coins(heads, maker, old, new, of_face)] if is_whole else []
+    first = [*_all_coins(heads, maker, old, new, main)] if is_whole else []
     return first + [
         _block(coin, heads, maker, order, [row for row in shown if row["currency"] == coin])
         for coin in coins
@@ -127,8 +127,8 @@ class _StatementOrder:
     @classmethod
     def of(cls, *sides: Side) -> _StatementOrder:
         """Return the order of statements side by side."""
-        on_face = summary_names([row for side in sides for row in side.figures.values()])
-        return cls({name: title for title, names in on_face.items() for name in names})
+        groups = summary_names([row for side in sides for row in side.figures.values()])
+        return cls({name: title for title, names in groups.items() for name in names})
 
     def place(self, row: Row) -> tuple[bool, int]:
         """Return where a figure stands; those of one place keep their order."""
