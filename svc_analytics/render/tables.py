@@ -252,10 +252,10 @@ class StatementTables:
         )
         return ExternalPart(external.rates.name, self._in_both(external), rates)
 
-    @cached_property
+    @property
     def summary_page(self) -> SummaryPage:
         """The main figures in the order of a statement."""
-        return SummaryPage(self.statement)
+        return self._cells.summary_page
 
     @cached_property
     def _cells(self) -> FigureCells:
