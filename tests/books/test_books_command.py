@@ -130,13 +130,6 @@ def test_a_check_for_a_system_names_what_it_would_refuse(run, books_lake):
     assert taken.code == 0 and taken.out.endswith("a plain CSV takes the entries\n")
 
 
-def test_a_mistake_in_the_accounts_is_bad_usage(run, books_lake):
-    """It names the line."""
-    (books_lake / "books.toml").write_text('[accounts]\nsalse = "1"\n', encoding="utf-8")
-    done = run("books", "2026-10", "--preset", "csv")
-    assert done.code == 2 and "line 2: accounts.salse is unknown: did you mean sales?" in done.err
-
-
 NEW_COINS = """
  kind    currency amount fee at               of usd_value fee_bearer
  payment ada      40     0   2026-10-06T09:00    40        merchant

@@ -140,15 +140,6 @@ def test_a_copy_forgets_nothing_that_cannot_be_read_again(machines, key, is_left
             assert not is_left or aside.read_text() == text
 
 
-def test_an_object_that_is_gone_goes_from_the_copy(machines):
-    ann, bob = machines.open("ann"), machines.open("bob")
-    put(ann, "1")
-    bob.refresh()
-    machines.store.delete(MONTH)
-    bob.refresh()
-    assert not (bob.folder / MONTH).exists()
-
-
 def test_what_is_of_this_machine_alone_stays_here(machines):
     """Indexes, runs and views are made again; nobody else needs them."""
     ann = machines.open("ann")

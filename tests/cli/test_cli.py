@@ -83,6 +83,8 @@ def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(connected, ru
         ({"SVC_PAYOUT_KEY": ""}, ("--stream", "payout_records"), "set SVC_PAYOUT_KEY"),
         ({}, ("--from", "yesterday"), "'yesterday' is not a date"),
         ({}, ("--stream", "sessions"), "'sessions' is not one of"),
+        ({"SVC_CHECKOUT_KEY": ""}, ("--sessions",), "set SVC_CHECKOUT_KEY"),
+        ({}, ("--bindings", "nowhere.txt"), "nowhere.txt"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -146,6 +148,13 @@ def test_a_lake_knows_the_address_that_it_was_read_from(filled, running):
 EXPLAIN = "statement 2026-10 --explain net_sales --currency usdt"
 TOGETHER, FORMS = "give --explain FIGURE and --currency C together", "--csv or --json, not both"
 REFUSED = {
+    "figures net_setlement": "no figure 'net_setlement': did you mean net_settlement",
+    "compare --only profit": "",
+    "compare --currency doge": "",
+    "compare --lang fa": "--lang",
+    "compare --why --lang fa": "--lang",
+    "compare --digits fa --out both": "",
+    "close --all-due --format html --in EUR": "--in goes with one period",
     "statement --month 2026-13": "'2026-13' is not a month",
     "statement --month 2026-10 --calendar jalali": "write 1405-07 or 1405-08",
     "statement --month 2026-10 --format docx": "docx': choose from csv, parquet",

@@ -117,13 +117,6 @@ def test_why_shows_the_parts_of_each_change(call, read):
     assert btc == {"refunds": "-0.5"}
 
 
-def test_a_wrong_name_is_2_and_one_line(call, read):
-    """It names what there is."""
-    for words in (("--only", "profit"), ("--currency", "doge"), ("--csv", "--json")):
-        done = call("compare", *words)
-        assert done.code == 2 and len(done.lines) == 1
-
-
 @pytest.mark.thorough
 def test_a_finding_that_blocks_a_month_is_3_and_a_formula_is_escaped(call, closer):
     """As of `statement`; a spreadsheet would run a coin that is called like a formula."""
@@ -212,11 +205,3 @@ def test_every_text_of_ours_in_a_persian_comparison_is_translated(why, call, rea
     book = load_workbook(tmp_path / "fa" / "comparison.xlsx")
     assert book.sheetnames[0] == "کنار هم" and "مقایسه" in book.sheetnames
     assert book["مقایسه"].sheet_view.rightToLeft
-
-
-def test_a_language_is_refused_without_a_folder(call, tmp_path):
-    """The texts of a terminal are in English."""
-    for words in (("--lang", "fa"), ("--why", "--lang", "fa")):
-        shown = call("compare", *words)
-        assert shown.code == 2 and "--lang" in shown.err
-    assert call("compare", "--digits", "fa", "--out", str(tmp_path / "a")).code == 2

@@ -46,15 +46,6 @@ def test_one_figure_is_said_by_name_or_by_label(run, name):
     )
 
 
-def test_a_misspelt_figure_is_one_line_with_the_names_like_it(run):
-    """Code 2: a wrong word was given."""
-    done = run("net_setlement")
-    assert (done.code, done.out) == (2, "") and len(done.lines) == 1
-    assert done.err.startswith(
-        "svc-analytics: error: no figure 'net_setlement': did you mean net_settlement"
-    )
-
-
 def test_programs_read_the_glossary_as_json_and_csv(run):
     """All of it, or the figures named."""
     rows = json.loads(run("--json").out)["figures"]

@@ -131,11 +131,3 @@ def test_a_statement_is_shown_in_eur_by_the_file_that_counts(lake, run, tmp_path
     assert "79.20</b> EUR" in page.read_text()
     run(*words, "--rates", str(files["0.7"]))
     assert "69.30</b> EUR" in page.read_text()
-
-
-def test_all_months_that_are_due_take_no_currency(lake, run, monkeypatch):
-    """A day without a rate in one of them would keep the others from being closed."""
-    monkeypatch.setenv("SVC_BASE_URL", "https://pay.example")
-    monkeypatch.setenv("SVC_CHECKOUT_KEY", f"svc_live_{'0' * 64}")
-    done = run("close", "--all-due", "--format", "html", "--in", "EUR")
-    assert done.code == 2 and "--in goes with one period" in done.err

@@ -220,13 +220,6 @@ def test_any_parquet_tool_reads_one_row_an_id(filled):
 # ---------- the command, on the sandbox
 
 
-def test_sessions_need_the_checkout_key(connected, run, monkeypatch):
-    """The contract lets no other class reach them."""
-    monkeypatch.delenv("SVC_CHECKOUT_KEY")
-    done = run("extract", "--sessions")
-    assert done.code == 2 and "set SVC_CHECKOUT_KEY" in done.lines[-1]
-
-
 def test_extract_fetches_sessions_and_bindings(connected, run):
     """Beside the records of the same bounds, all in one document."""
     Path("customers.txt").write_text("\ufeffnobody\n\n")
@@ -246,9 +239,3 @@ def test_ids_that_are_not_found_are_named(filled):
     for ids, said in (([], "0 fetched, 0 not found"), (["x", "C-1"], "1 not found ('x')")):
         asked = look_up(filled, customers=ids)
         assert said in extraction_text(filled.lake, ExtractionResult("m", 0), asked)
-
-
-def test_a_file_of_customers_that_is_not_there_is_2(connected, run):
-    """Said before anything is read from the service."""
-    done = run("extract", "--bindings", "nowhere.txt")
-    assert done.code == 2 and "nowhere.txt" in done.lines[-1] and not Path("data").exists()

@@ -24,22 +24,6 @@ def own(shop):
     return {"origin": shop.platform.base_url, "sec-fetch-site": "same-origin"}
 
 
-def test_widget_binds_pays_and_returns_to_the_shop(shop, site):
-    """Sign in, link, choose the coin, confirm; back with receipt and payment_id appended."""
-    made = shop.session(return_url=f"{SHOP}/done?o=1")
-    page = made["checkout_url"]
-    assert "Sign in" in site.get(page).text
-    assert "Link my account" in site.get(page, params=SARA).text
-    linked = site.post(page, data={**SARA, "action": "link"}, follow_redirects=True)
-    assert "Pay with" in linked.text and linked.request.method == "GET"
-    answer = site.post(page, data={**SARA, "currency": "usdt"})
-    payment = shop.service.sessions.read(shop.checkout, made["id"])["payment"]
-    assert answer.status_code == 303
-    target = httpx.URL(answer.headers["location"])
-    expected = {"o": "1", "receipt": payment["receipt"], "payment_id": payment["id"]}
-    assert dict(target.params) == expected
-
-
 def test_widget_says_why_it_refuses(shop, site):
     """A sentence, the code in small print, the contract's status, and the way back."""
     made = shop.session(cancel_url=f"{SHOP}/cart", title="<b>Tea</b>")

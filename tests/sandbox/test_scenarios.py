@@ -430,14 +430,6 @@ def test_refunds_fall_into_later_months(past):
     assert behind == {True, False}
 
 
-def test_fee_tier_changes_within_a_month(past):
-    """The last step falls into mid-month, so that one month has two rates."""
-    tiers = defaultdict(set)
-    for payment in past.payments:
-        tiers[payment["paid_at"][:7]].add(_tier(payment["paid_at"]))
-    assert [len(tiers[month]) for month in sorted(tiers)] == [1, 1, 1, 2, 1, 1]
-
-
 def test_metadata_nests_and_speaks_persian(past):
     """Metadata is a free-form object, echoed as it was."""
     assert all(isinstance(payment["metadata"], dict) for payment in past.payments)

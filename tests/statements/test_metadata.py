@@ -80,11 +80,6 @@ def test_names_that_name_nothing_are_refused(closer, names):
         statement(closer.desk.lake, "2026-10", metadata=names)
 
 
-def test_one_name_alone_is_not_taken_for_its_letters(closer):
-    with pytest.raises(ConfigError, match=r"metadata is the text 'cart': give a list, such as"):
-        statement(closer.desk.lake, "2026-10", metadata="cart")
-
-
 def test_a_property_that_no_line_says_is_told(closer):
     """It may be misspelt; a month without a movement says nothing of it.
 
