@@ -23,10 +23,7 @@ def month_of_payments(label: str, first: int, last: int = 30) -> list[Record]:
 
 
 SEPTEMBER, OCTOBER = month_of_payments("2026-09", 0), month_of_payments("2026-10", 10_000, 31)
-NOVEMBER, DECEMBER = (
-    month_of_payments("2026-11", 20_000),
-    month_of_payments("2026-12", 30_000),
-)
+NOVEMBER, DECEMBER = (month_of_payments("2026-11", 20_000), month_of_payments("2026-12", 30_000))
 
 
 @pytest.fixture

@@ -5,14 +5,7 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
-from svc_analytics.coverage import (
-    Coverage,
-    Span,
-    describe_span,
-    difference,
-    intersection,
-    union,
-)
+from svc_analytics.coverage import Coverage, Span, describe_span, difference, intersection, union
 from svc_analytics.instants import BEGINNING
 from tests.support.unit_material import examples
 

@@ -10,15 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.park import (
-    PARK,
-    Stated,
-    archives,
-    kept_names,
-    read_stated,
-    stated,
-    unpack,
-)
+from tests.support.park import PARK, Stated, archives, kept_names, read_stated, stated, unpack
 from tests.support.rings import sample
 
 Difference = tuple[str, ...]  # lake, period, coin, figure, was, is

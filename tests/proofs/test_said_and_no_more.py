@@ -175,10 +175,7 @@ TWICE = both(
 TABLES: dict[str, dict[str, Change]] = {
     "a coin twice": {"summary.csv": lambda rows: rows.append([*rows[1]])},
     "a coin twice, the first with other figures": {
-        "summary.csv": both(
-            lambda rows: rows.insert(1, [*rows[1]]),
-            cell("gross_sales", "600"),
-        )
+        "summary.csv": both(lambda rows: rows.insert(1, [*rows[1]]), cell("gross_sales", "600"))
     },
     "a coin of no line, that has sold": {
         "summary.csv": lambda rows: other_coin(rows, gross_sales="5", net_sales="5")

@@ -96,10 +96,7 @@ def test_a_second_run_checks_nothing(lake):
     verify_lake(lake, SETTINGS)
     folder = lake.path / "receipt_verdicts"
     before = {path.name: path.stat().st_ino for path in folder.iterdir()}
-    assert (
-        verify_lake(lake, SETTINGS).checked,
-        verify_lake(lake, SETTINGS).unchanged,
-    ) == (0, 4)
+    assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).unchanged) == (0, 4)
     assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
 
 
@@ -127,10 +124,7 @@ def test_verdicts_by_earlier_rules_are_found_anew(lake, monkeypatch):
     monkeypatch.setattr(module, "RULES", module.RULES - 1)
     verify_lake(lake, SETTINGS)
     monkeypatch.undo()
-    assert (
-        verify_lake(lake, SETTINGS).checked,
-        verify_lake(lake, SETTINGS).checked,
-    ) == (4, 0)
+    assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).checked) == (4, 0)
 
 
 def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake):
@@ -162,10 +156,7 @@ def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake):
     assert pq.read_metadata(path).num_rows == 3
     with pytest.raises(LakeError, match="run receipts verify"), open_warehouse(lake):
         pass
-    assert (
-        verify_lake(lake, SETTINGS).checked,
-        verify_lake(lake, SETTINGS).checked,
-    ) == (3, 0)
+    assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).checked) == (3, 0)
     assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 
 

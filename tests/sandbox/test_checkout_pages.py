@@ -302,10 +302,7 @@ def test_paying_twice_shows_the_receipt_and_takes_nothing(shop, site):
     assert payment["receipt_no"] in words(answer)
 
 
-LABELS = {
-    "Pay 20 USDT": {},
-    "Pay 29.00 USD": {"amounts": None, "price_usd": "29"},
-}
+LABELS = {"Pay 20 USDT": {}, "Pay 29.00 USD": {"amounts": None, "price_usd": "29"}}
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -133,16 +133,8 @@ def test_fees_are_split_into_volume_tier_and_price(why):
         ("volume", NOBODY): "0.06",
     }
     assert parts(found, "payment_fees") == own
-    usd = {
-        ("lost_customers", ""): "-4",
-        ("new_customers", ""): "6",
-        ("volume", RETURNING): "10",
-    }
-    usd |= {
-        ("fee_tier", RETURNING): "20",
-        ("price", RETURNING): "8",
-        ("unpriced", ""): None,
-    }
+    usd = {("lost_customers", ""): "-4", ("new_customers", ""): "6", ("volume", RETURNING): "10"}
+    usd |= {("fee_tier", RETURNING): "20", ("price", RETURNING): "8", ("unpriced", ""): None}
     assert parts(found, "payment_fees", "USD") == usd
 
 
