@@ -168,6 +168,7 @@ REFUSED = {
     "statement 2026-10 --in EUR": "only xlsx, html, pdf show another currency",
     "statement 2026-10 --rates rates.csv": "name it too, with --in EUR",
     "receipts verify none.csv": "cannot read 'none.csv'",
+    "webhooks verify nowhere.ndjson": "nowhere.ndjson",
     "receipts verify box.csv --out x.xlsx": ".csv, .parquet, .json",
     "receipts verify box.csv --column other": "no column 'other'",
     "receipts verify box.csv --month 2026-10": "for the lake",

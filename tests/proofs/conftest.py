@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.closing.conftest import closer
-from tests.support.signers import make_key
+from tests.support.packages import Strange, packed_month
+from tests.support.signers import StampAuthority, make_key
 
 __all__ = ["closer"]
 
@@ -17,3 +18,13 @@ def key(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     return key
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory) -> StampAuthority:
+    return StampAuthority(tmp_path_factory.mktemp("authority"), "authority")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory) -> Strange:
+    return packed_month(tmp_path_factory)

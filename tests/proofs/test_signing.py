@@ -21,7 +21,7 @@ from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError, NotProven
 from svc_analytics.files import state_folder
-from svc_analytics.proofs import signature, verify
+from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority, has_stamp
@@ -41,7 +41,14 @@ from tests.support.altered import (
 from tests.support.closings import Closer, closer_by_commands
 from tests.support.fake_service import payment
 from tests.support.sealed_months import COMMITS, unpack
-from tests.support.signers import Counter, StampAuthority, is_signed_by, make_key, serving
+from tests.support.signers import (
+    Counter,
+    StampAuthority,
+    is_signed_by,
+    make_key,
+    serving,
+    stamp_status,
+)
 
 
 class Keys(NamedTuple):
@@ -202,11 +209,6 @@ def test_a_key_is_given_by_its_path(keys, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory) -> StampAuthority:
-    return StampAuthority(tmp_path_factory.mktemp("authority"), "authority")
-
-
-@pytest.fixture(scope="module")
 def counter(authority) -> Iterator[Counter]:
     with serving(authority) as found:
         yield found
@@ -222,18 +224,12 @@ def stamped(counter, tmp_path) -> Path:
     return tmp_path
 
 
-def status(folder: Path, authority: StampAuthority | None) -> tuple[str, str]:
-    trusted = None if authority is None else str(authority.certificate)
-    outcome, text, _ = verify.outcome(verify.check_stamp, folder, trusted)
-    return outcome, text
-
-
 def test_a_stamp_holds_for_who_trusts_its_authority(stamped, authority, tmp_path):
     """For nobody else, and while no authority is named it is not checked."""
-    assert status(stamped, authority)[0] == "held"
-    assert status(stamped, None)[0] == "not checked" and has_stamp(stamped)
+    assert stamp_status(stamped, authority)[0] == "held"
+    assert stamp_status(stamped, None)[0] == "not checked" and has_stamp(stamped)
     other = StampAuthority(tmp_path, "other")
-    assert status(stamped, other) == ("FAILED", "it is no stamp of this authority")
+    assert stamp_status(stamped, other) == ("FAILED", "it is no stamp of this authority")
 
 
 def test_a_stamp_is_of_one_checkpoint_and_of_each_byte(stamped, authority):
@@ -243,11 +239,11 @@ def test_a_stamp_is_of_one_checkpoint_and_of_each_byte(stamped, authority):
         at = content.find(b"20") + 4 if name == STAMP else 6  # in the year, or in the head
         changed = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
         (stamped / name).write_bytes(changed)
-        assert status(stamped, authority)[0] == "FAILED", name
+        assert stamp_status(stamped, authority)[0] == "FAILED", name
         (stamped / name).write_bytes(content)
     (stamped / STAMP).unlink()
-    assert status(stamped, None) == ("not checked", "no stamp")
-    assert status(stamped, authority) == ("FAILED", "no stamp, and you named whose you trust")
+    assert stamp_status(stamped, None) == ("not checked", "no stamp")
+    assert stamp_status(stamped, authority) == ("FAILED", "no stamp, and you named whose you trust")
 
 
 def test_only_a_hash_is_sent_and_a_number_that_is_new_each_time(stamped, counter):
@@ -299,8 +295,11 @@ def test_without_openssl_a_month_is_not_stamped(stamped, counter, authority, mon
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="openssl is not installed: install it"):
         Authority(counter.url).stamp(b"a checkpoint\n")
-    assert status(stamped, authority) == ("not checked", "this needs openssl, which is not here")
-    assert status(stamped, None)[0] == "not checked" and has_stamp(stamped)
+    assert stamp_status(stamped, authority) == (
+        "not checked",
+        "this needs openssl, which is not here",
+    )
+    assert stamp_status(stamped, None)[0] == "not checked" and has_stamp(stamped)
 
 
 CHAIN = "chain.json.sig"

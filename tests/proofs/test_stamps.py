@@ -23,16 +23,11 @@ from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP, write_checkpoint
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.packages import PROOFS, Strange, packed_month
+from tests.support.packages import PROOFS
 from tests.support.rings import sample
-from tests.support.signers import StampAuthority, make_key, serving
+from tests.support.signers import StampAuthority, make_key, serving, stamp_status
 
 TEXT = b"a checkpoint\n"
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory) -> StampAuthority:
-    return StampAuthority(tmp_path_factory.mktemp("authority"), "authority")
 
 
 @pytest.fixture
@@ -53,12 +48,6 @@ def stamp(authority: StampAuthority, text: bytes, digest: str = "-sha256") -> tu
 def write(folder: Path, query: bytes, reply: bytes) -> None:
     (folder / QUERY).write_bytes(query)
     (folder / STAMP).write_bytes(reply)
-
-
-def status(folder: Path, authority: StampAuthority | None) -> tuple[str, str]:
-    trusted = None if authority is None else str(authority.certificate)
-    outcome, text, _ = verify.outcome(verify.check_stamp, folder, trusted)
-    return outcome, text
 
 
 def der(tag: int, *contents: bytes) -> bytes:
@@ -120,11 +109,14 @@ FORGERIES: dict[str, Forgery] = {
 @pytest.mark.parametrize("what", FORGERIES)
 def test_only_a_stamp_of_this_text_is_one(stamped, authority, what):
     """Whoever is trusted, and nobody: by verify.py, statement-verify, and what looks for stamps."""
-    assert status(stamped, authority)[0] == "held" and status(stamped, None)[0] == "not checked"
+    assert (
+        stamp_status(stamped, authority)[0] == "held"
+        and stamp_status(stamped, None)[0] == "not checked"
+    )
     assert has_stamp(stamped)
     write(stamped, *FORGERIES[what](authority))
-    assert status(stamped, authority)[0] == "FAILED"
-    assert status(stamped, None)[0] == "FAILED" and not has_stamp(stamped)
+    assert stamp_status(stamped, authority)[0] == "FAILED"
+    assert stamp_status(stamped, None)[0] == "FAILED" and not has_stamp(stamped)
     trust = Trust(authority=str(authority.certificate))
     assert [each.outcome for each in statuses_of(stamped, trust)][-1] == "FAILED"
 
@@ -133,7 +125,7 @@ def test_a_status_that_says_nothing_of_the_text_is_harmless(stamped, authority):
     """What stands in the status is signed by nobody, and is not asked."""
     query, reply = stamp(authority, TEXT)
     write(stamped, query, with_status(reply, b"granted, and stamped 1999"))
-    outcome, text = status(stamped, authority)
+    outcome, text = stamp_status(stamped, authority)
     assert outcome == "held" and "1999" not in text
 
 
@@ -143,7 +135,7 @@ def test_a_stamp_that_is_cut_off_anywhere_is_none(stamped):
         content = (stamped / name).read_bytes()
         for size in range(len(content)):
             (stamped / name).write_bytes(content[:size])
-            assert status(stamped, None)[0] == "FAILED", (name, size)
+            assert stamp_status(stamped, None)[0] == "FAILED", (name, size)
         (stamped / name).write_bytes(content)
 
 
@@ -157,7 +149,7 @@ def test_a_stamp_outlives_the_certificate_of_its_authority(tmp_path):
     words = ("ts", "-verify", "-in", str(tmp_path / STAMP), "-queryfile", str(tmp_path / QUERY))
     done = verify.run("openssl", *words, "-CAfile", str(brief.certificate))
     assert done.returncode and b"certificate has expired" in done.stderr
-    outcome, text = status(tmp_path, brief)
+    outcome, text = stamp_status(tmp_path, brief)
     assert outcome == "held"
     assert text.endswith("UTC; whether a certificate was revoked is not checked")
 
@@ -167,7 +159,7 @@ def test_a_stamp_ahead_of_the_clock_proves_no_time(stamped, authority, monkeypat
     now = time.time()
     for minutes, expected in ((16, "not checked"), (14, "held")):
         monkeypatch.setattr(verify.time, "time", lambda early=minutes * 60: now - early)
-        assert status(stamped, authority)[0] == expected
+        assert stamp_status(stamped, authority)[0] == expected
 
 
 def test_an_openssl_that_does_not_know_the_question_says_nothing_of_a_stamp(
@@ -177,7 +169,7 @@ def test_an_openssl_that_does_not_know_the_question_says_nothing_of_a_stamp(
     (tmp_path / "openssl").write_text("#!/bin/sh\necho 'unknown option -attime' >&2\nexit 1\n")
     (tmp_path / "openssl").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    outcome, text = status(stamped, authority)
+    outcome, text = stamp_status(stamped, authority)
     assert (outcome, text) == ("not checked", "this openssl cannot do it for that time")
 
 
@@ -197,11 +189,6 @@ def test_a_reply_with_bytes_behind_it_is_not_kept(authority, tmp_path):
                 Authority(counter.url).stamp(TEXT)
         finally:
             counter.authority.reply = reply  # type: ignore[method-assign]
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory) -> Strange:
-    return packed_month(tmp_path_factory)
 
 
 def outcomes(folder: Path, trust: Trust) -> dict[str, str]:

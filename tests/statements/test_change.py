@@ -416,7 +416,6 @@ def test_equal_periods_have_no_part_at_all():
     assert {part.amount for part in parts} == {Decimal(0)}
 
 
-HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
 GOOD = "2026-09,2026-10,net_settlement,btc,Ann bought.,Rui,\n"
 
 
@@ -440,7 +439,7 @@ def kept(folder: Path, content: str | bytes) -> StoredSentences:
 )
 def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
     """In both languages; a form keeps it in its facts."""
-    found = kept(tmp_path, f"{HEAD}{GOOD}{line}\n{GOOD.replace('btc', 'usdt')}")
+    found = kept(tmp_path, f"{SENTENCES}{GOOD}{line}\n{GOOD.replace('btc', 'usdt')}")
     assert [each["currency"] for each in found.sentences] == ["btc", "usdt"]
     [told] = found.unread
     assert told.startswith(f"The file 2026-10-sentences.csv was not read whole: line 3: {fault}")
@@ -451,10 +450,10 @@ def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
 @pytest.mark.parametrize(
     ("content", "fault"),
     {
-        HEAD.replace("figure,", "") + GOOD: "line 1: the column figure is missing",
-        (HEAD + GOOD).encode("utf-16"): "line 1: the text is UTF-16",
-        f"{HEAD}{GOOD}".encode() + b"\xe4": "line 3: the text is not UTF-8",
-        f'{HEAD}{GOOD}"2026-09\n': "line 3: a quote is opened and never closed",
+        SENTENCES.replace("figure,", "") + GOOD: "line 1: the column figure is missing",
+        (SENTENCES + GOOD).encode("utf-16"): "line 1: the text is UTF-16",
+        f"{SENTENCES}{GOOD}".encode() + b"\xe4": "line 3: the text is not UTF-8",
+        f'{SENTENCES}{GOOD}"2026-09\n': "line 3: a quote is opened and never closed",
     }.items(),
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path, content, fault):
@@ -468,9 +467,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, fault):
 def test_the_older_file_has_lines_on_other_months(tmp_path):
     """They are no fault there; of many faults the first are named, and the others counted."""
     other = GOOD.replace("2026-10", "2026-11")
-    (tmp_path / FILE).write_text(HEAD + other + GOOD + other)
-    assert [each["after"] for each in kept(tmp_path, HEAD).sentences] == ["2026-10"]
-    found = kept(tmp_path, HEAD + other * (MOST + 2))
+    (tmp_path / FILE).write_text(SENTENCES + other + GOOD + other)
+    assert [each["after"] for each in kept(tmp_path, SENTENCES).sentences] == ["2026-10"]
+    found = kept(tmp_path, SENTENCES + other * (MOST + 2))
     assert len(found.unread) == MOST + 1
     assert found.unread[-1] == "2 more lines with sentences were not read."
 
@@ -478,6 +477,6 @@ def test_the_older_file_has_lines_on_other_months(tmp_path):
 def test_where_changes_are_explained_a_sentence_of_no_figure_is_refused_by_its_line(tmp_path):
     """As in every file that people type; a figure that is not explained is one of them."""
     for figure in ("profit", "ticket_max"):
-        (tmp_path / FILE).write_text(HEAD + GOOD.replace("net_settlement", figure))
+        (tmp_path / FILE).write_text(SENTENCES + GOOD.replace("net_settlement", figure))
         with pytest.raises(ConfigError, match=rf"sentences\.csv, line 2: no figure '{figure}'"):
             read_sentences(tmp_path, "2026-10", ["net_settlement"])

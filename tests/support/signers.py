@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.proofs import verify
 from svc_analytics.proofs.signature import NAMESPACE
 from tests.support import loopback
 from tests.support.loopback import Web
@@ -130,3 +131,10 @@ def serving(authority: StampAuthority) -> Iterator[Counter]:
     with loopback.serving(Handler) as port:
         counter.url = f"http://127.0.0.1:{port}/tsr"
         yield counter
+
+
+def stamp_status(folder: Path, authority: StampAuthority | None) -> tuple[str, str]:
+    """What verify.py says of the stamp in a folder to who trusts this authority, or none."""
+    trusted = None if authority is None else str(authority.certificate)
+    outcome, text, _ = verify.outcome(verify.check_stamp, folder, trusted)
+    return outcome, text

@@ -260,12 +260,16 @@ def test_a_restatement_is_told_once_and_is_no_lasting_state(call, closer, told):
     assert call(*again).code == 0 and events(told) == []
 
 
-@pytest.mark.thorough
 def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(call, closer, told):
-    """It waits for a person, and since it was due long ago, it is overdue too."""
+    """It waits for a person, and since it was due long ago, it is overdue too.
+
+    Who closes one month, the one before, hears nothing of others.
+    """
     closer.desk.service.payments.pop(1)  # whose refund is in October
     closer.closed(*MONTHS[:2])
     assert call(*CLOSE).code == 3 and events(told) == ["attention", "overdue"]
+    assert call("close", "2026-08").code == 0 and events(told) == []
+    assert call("close", "last munth").code == 2 and events(told) == []
     assert call(*CLOSE).code == 3 and events(told) == []
     closer.accept("refund_has_its_payment", closer.desk.service.payouts[0]["id"])
     assert call(*CLOSE).code == 0 and events(told) == ["sealed", "well"]
@@ -364,15 +368,6 @@ def test_no_later_run_settles_records_that_were_set_aside(call, closer, told):
     closer.desk.service.payments[0]["amount"] = "1e3"
     assert call("extract").code == 3 and events(told) == ["attention"]
     assert call("extract").code == 0 and events(told) == []
-
-
-def test_a_person_who_closes_one_month_hears_nothing_of_others(call, closer, told):
-    """The one before is sealed, the next waits for a person."""
-    closer.desk.service.payments.pop(1)  # whose refund is in October
-    closer.closed(*MONTHS[:2])
-    assert call(*CLOSE).code == 3 and events(told) == ["attention", "overdue"]
-    assert call("close", "2026-08").code == 0 and events(told) == []
-    assert call("close", "last munth").code == 2 and events(told) == []
 
 
 def test_a_month_that_is_overdue_is_told_once(watched, told):

@@ -123,6 +123,9 @@ def filled(desk, service, monkeypatch) -> Desk:
         ([line(paid(event_id="x" * 129))], ["malformed"]),
         ([line(paid(), received_at="yesterday")], ["malformed"]),
         ([line(paid(), received_at=1)], ["malformed"]),
+        # Five minutes either way, by `received_at` and not by today.
+        ([line(paid(), signed_at="2026-11-09T23:55:00Z")], ["valid"]),
+        ([line(paid(), signed_at="2026-11-10T00:05:01Z")], ["bad_signature"]),
         ([line(paid(), body_base64="%%%")], ["malformed"]),
         ([doubled("signature")], ["malformed"]),
         ([doubled("body_base64")], ["malformed"]),
@@ -136,15 +139,6 @@ def filled(desk, service, monkeypatch) -> Desk:
 def test_every_line_gets_one_verdict(lines, expected):
     """Whatever a line holds, the lines after it get their verdicts."""
     assert verdicts(*lines) == expected
-
-
-@pytest.mark.parametrize(
-    ("signed_at", "expected"),
-    [("2026-11-09T23:55:00Z", "valid"), ("2026-11-10T00:05:01Z", "bad_signature")],
-)
-def test_the_clock_may_be_five_minutes_off_in_both_directions(signed_at, expected):
-    """Against `received_at`, not against today."""
-    assert verdicts(line(paid(), signed_at=signed_at)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -165,14 +159,6 @@ def test_the_ring_is_the_one_of_the_day(at, secret, expected):
     assert (expected == "valid") or list(found["reason"]) == [
         Message("webhook.secret_not_in_force")
     ]
-
-
-def test_two_signatures_of_a_rotation_are_one_delivery():
-    """Contract, Signature 3: any `v1` that matches will do."""
-    raw, at = json.dumps(paid()).encode(), parse_instant(AT)[0] // SECOND
-    both = sign_webhook(raw, [Secret("new"), Secret("old")], at)
-    for secret in ("new", "old"):
-        assert verdicts(line(paid(), signature=both), secrets=secret) == ["valid"]
 
 
 def test_a_line_beyond_reason_is_passed_over_in_little_memory():
@@ -361,13 +347,6 @@ def test_without_a_secret_nothing_is_verified(run, monkeypatch):
     assert done.code == 2 and "SVC_WEBHOOK_SECRETS is not set" in done.err
     with pytest.raises(ConfigError, match="SVC_WEBHOOK_SECRETS"):
         svc.verify_webhooks([line(paid())])
-
-
-def test_a_log_that_is_not_there_is_2(run, monkeypatch):
-    """One clear line that names it; nothing on stdout, not even a head."""
-    monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
-    done = run("webhooks", "verify", "nowhere.ndjson")
-    assert done.code == 2 and "nowhere.ndjson" in done.lines[-1] and not done.out
 
 
 # ---------- files of other forms
