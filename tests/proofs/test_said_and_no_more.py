@@ -153,9 +153,9 @@ def line_twice(rows: Rows, **cells: str) -> None:
     rows.append([facts[name] for name in rows[0]])
 
 
-PAID_OUT_TWICE = dict(payouts_count="2", payouts_sent="4", payout_fees="0.04")
-PAID_OUT_TWICE |= dict(payouts_debited="4.04", total_fees_borne="0.1", rail_movement="1.4")
-PAID_OUT_TWICE |= dict(closing_position="2.39")
+PAID_OUT_TWICE = {"payouts_count": "2", "payouts_sent": "4", "payout_fees": "0.04"}
+PAID_OUT_TWICE |= {"payouts_debited": "4.04", "total_fees_borne": "0.1", "rail_movement": "1.4"}
+PAID_OUT_TWICE |= {"closing_position": "2.39"}
 TWICE = both(*(cell(name, value) for name, value in PAID_OUT_TWICE.items()))
 
 
