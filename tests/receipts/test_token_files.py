@@ -93,47 +93,38 @@ def test_a_column_can_be_named(tmp_path):
         rows(tmp_path / "a.csv", content, "newer")
 
 
-TWO: dict[str, tuple[str, str]] = {
-    "csv": ("a.csv", f"receipt,older\n{A},{B}\n"),
-    "csv without a header": ("a.csv", f"{A},{B}\n"),
-    "in different rows": ("a.csv", f"receipt,older\n{A},\n,{B}\n"),
-    "two columns of one name": ("a.csv", f"receipt,receipt\n{A},{B}\n"),
-    "ndjson": ("a.ndjson", f'{{"receipt":"{A}","older":"{B}"}}\n'),
+CHOOSE, NONE = (
+    r"has receipt tokens in .*name one with --column",
+    "{name}.* holds? (no )?receipt tokens",
+)
+REFUSED: dict[str, tuple[str, str | bytes, str]] = {
+    # A forged token in the second column would never be seen.
+    "two columns": ("a.csv", f"receipt,older\n{A},{B}\n", CHOOSE),
+    "two without a header": ("a.csv", f"{A},{B}\n", CHOOSE),
+    "two in different rows": ("a.csv", f"receipt,older\n{A},\n,{B}\n", CHOOSE),
+    "two columns of one name": ("a.csv", f"receipt,receipt\n{A},{B}\n", CHOOSE),
+    "two of ndjson": ("a.ndjson", f'{{"receipt":"{A}","older":"{B}"}}\n', CHOOSE),
+    # Lines of these are no malformed receipts.
+    "empty": ("a.csv", b"", NONE),
+    "an invoice": ("a.csv", b"no,amount\n1,12.50\n2,13.00\n", NONE),
+    "receipt numbers": ("a.csv", b"receipt\nSVC-000017\nSVC-000018\n", NONE),
+    "prose": ("a.txt", b"Dear Sara,\nplease find the receipts attached.\n", NONE),
+    "other JSON": ("a.ndjson", b'{"amount":"1.50"}\n', NONE),
+    "a workbook": ("a.csv", b"PK\x03\x04rest", NONE),
+    "a PDF": ("a.txt", b"%PDF-1.7\n", NONE),
+    "a page": ("a.csv", b"<!DOCTYPE html><p>receipt", NONE),
+    "a picture": ("a", b"\x89PNG\r\n", NONE),
+    "bytes": ("a.txt", bytes(range(256)), NONE),
 }
 
 
-@pytest.mark.parametrize(("name", "content"), TWO.values(), ids=TWO.keys())
-def test_nobody_chooses_among_two_columns_of_tokens(tmp_path, name, content):
-    """A forged token in the second one would never be seen."""
-    with pytest.raises(ConfigError, match=r"has receipt tokens in .*name one with --column"):
+@pytest.mark.parametrize(("name", "content", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_file_of_which_no_column_is_that_of_tokens_is_refused(tmp_path, name, content, said):
+    """By its name, once; and a name that two columns have names none, not the first one."""
+    with pytest.raises(ConfigError, match=said.format(name=name)):
         rows(tmp_path / name, content)
-
-
-def test_a_name_that_two_columns_have_names_none(tmp_path):
-    """Not the first one, without a word."""
     with pytest.raises(ConfigError, match="2 columns named 'receipt'"):
         rows(tmp_path / "a.csv", f"receipt,receipt\n{A},{B}\n", "receipt")
-
-
-NO_TOKENS: dict[str, tuple[str, bytes]] = {
-    "empty": ("a.csv", b""),
-    "an invoice": ("a.csv", b"no,amount\n1,12.50\n2,13.00\n"),
-    "receipt numbers": ("a.csv", b"receipt\nSVC-000017\nSVC-000018\n"),
-    "prose": ("a.txt", b"Dear Sara,\nplease find the receipts attached.\n"),
-    "other JSON": ("a.ndjson", b'{"amount":"1.50"}\n'),
-    "a workbook": ("a.csv", b"PK\x03\x04rest"),
-    "a PDF": ("a.txt", b"%PDF-1.7\n"),
-    "a page": ("a.csv", b"<!DOCTYPE html><p>receipt"),
-    "a picture": ("a", b"\x89PNG\r\n"),
-    "bytes": ("a.txt", bytes(range(256))),
-}
-
-
-@pytest.mark.parametrize(("name", "content"), NO_TOKENS.values(), ids=NO_TOKENS.keys())
-def test_a_file_without_a_token_is_refused_by_name(tmp_path, name, content):
-    """Its lines are no malformed receipts."""
-    with pytest.raises(ConfigError, match=rf"{name}.* holds? (no )?receipt tokens"):
-        rows(tmp_path / name, content)
 
 
 def test_a_broken_token_among_others_is_one_malformed_row(tmp_path):

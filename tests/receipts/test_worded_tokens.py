@@ -8,7 +8,6 @@ import json
 import quopri
 import textwrap
 from email.message import EmailMessage
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -23,25 +22,15 @@ from svc_analytics.receipts.find_tokens import tokens_in
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import verify_receipts
 from svc_analytics.records import raw_json
-from tests.support.receipt_material import FACTS, SECRET, signed
+from tests.receipts.test_token_files import A, B, C, Rows, rows
+from tests.support.receipt_material import SECRET
 from tests.support.unit_material import examples
 
-A, B, C = (signed(FACTS | {"receipt_no": f"SVC-{n}"}) for n in range(3))
 LINK = "https://shop.example/thanks?receipt="
-Rows = list[tuple[int, str | None]]
 
 
 def wrapped(text: str, width: int = 76, mark: str = "") -> str:
     return "\n".join(mark + text[start : start + width] for start in range(0, len(text), width))
-
-
-def rows(path: Path, content: str | bytes, column: str | None = None) -> Rows:
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [
-        row
-        for batch in read_sources([str(path)], column)
-        for row in zip(batch.lines, batch.tokens, strict=True)
-    ]
 
 
 TEXTS: dict[str, tuple[str, list[str]]] = {

@@ -32,7 +32,7 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
 from tests.support.closings import all_findings, findings_of
 from tests.support.desks import Desk
-from tests.support.fake_service import CHECKOUT_KEY, payment, payout, refund
+from tests.support.fake_service import payment, payout, refund
 from tests.support.full_scan.rows import Books
 from tests.support.full_scan.rules import as_found, findings_of_all_time
 from tests.support.ledgers import read_ledger
@@ -680,10 +680,3 @@ def test_a_lake_that_is_none_says_what_to_do(tmp_path):
     """An empty folder is not an empty ledger."""
     with pytest.raises(LakeError, match="svc-analytics demo"):
         Lakehouse(tmp_path).sql("from payments")
-
-
-def test_no_key_is_in_reach_of_sql(regular, monkeypatch):
-    """H5: settings and environment of the process are not visible to a query."""
-    monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
-    settings = regular.sql("select name, value from duckdb_settings()").to_string()
-    assert CHECKOUT_KEY not in settings
