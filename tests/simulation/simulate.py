@@ -1,7 +1,7 @@
 """Run seeds: the real extractor, lake and clock against a simulated service, disk and time.
 
-    python tests/simulation/simulate.py --seeds 5000 --from 0     thousands, several at a time
-    python tests/simulation/simulate.py --seed 17                 one, told step by step
+    pytest -m thorough tests/simulation        thousands
+    python -m tests.simulation.simulate 17     one, told step by step
 
 Two modes. Safety: whatever befalls the runs, no row is wrong or doubled and nothing is
 claimed that was not read. Liveness: once the troubles end, a few runs read everything.
@@ -13,22 +13,11 @@ import re
 import shutil
 import sys
 import tempfile
-import time
-from collections import Counter as Tallies
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
-from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from unittest.mock import patch
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-
-import click
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
@@ -51,7 +40,6 @@ from tests.support.desks import SETTINGS
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 MOST_TORN = 30  # files of one lake
-TrySome = Callable[[range, str], tuple[Tallies[str], list[str]]]
 MODES = ["safety", "liveness"]
 
 
@@ -243,53 +231,18 @@ def _check_cost(simulation: Simulation, requests: int) -> None:
     require(requests <= bound, "too many requests", requests, bound)
 
 
-@click.command(help=__doc__)
-@click.option("--seeds", default=1, help="How many.")
-@click.option("--from", "first", default=0, help="The first of them.")
-@click.option("--seed", type=int, help="This one alone, told step by step.")
-@click.option("--mode", type=click.Choice(MODES), help="Only this mode.")
-@click.option("--machines", is_flag=True, help="Many machines, which write to one bucket.")
-@click.option("--jobs", default=os.cpu_count() or 1, help="How many at a time.")
-def main(
-    seeds: int, first: int, seed: int | None, mode: str | None, machines: bool, jobs: int
-) -> None:
-    modes = [mode] if mode else MODES
-    if seed is not None:
-        for one in modes:
-            click.echo("\n".join(_tell(seed, one)))
-        return
-    place = import_module(f"tests.simulation.{'machines' if machines else 'simulate'}")
-    run_seeds(place.try_seeds, range(first, first + seeds), modes, jobs)
-
-
-def run_seeds(try_some: TrySome, seeds: range, modes: Sequence[str], jobs: int) -> None:
-    """Run seeds, several at a time; say how their runs ended, and exit with 1 if one failed."""
-    began, failed, outcomes = time.monotonic(), 0, Tallies[str]()
-    chunks = [range(n, min(n + 20, seeds.stop)) for n in range(seeds.start, seeds.stop, 20)]
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        for told, trouble in pool.map(try_some, *zip(*product(chunks, modes), strict=True)):
-            outcomes.update(told)
-            failed += len(trouble)
-            for line in trouble:
-                click.echo(line)
-    shown = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
-    click.echo(f"{len(seeds)} seeds in {time.monotonic() - began:.0f} s; runs: {shown}")
-    click.echo(f"{failed} failed" if failed else "every invariant held")
-    sys.exit(bool(failed))
-
-
 def try_seeds(
     seeds: range, mode: str, live: Callable[[int, str, Path], Told] = simulate
-) -> tuple[Tallies[str], list[str]]:
-    """Run some seeds; return how their runs ended, and a line for each seed that failed."""
-    outcomes, failed = Tallies[str](), []
+) -> list[str]:
+    """Run some seeds; return a line for each that failed."""
+    failed = []
     with quick_folder() as folder:
         for seed in seeds:
             try:
-                outcomes.update(live(seed, mode, folder).outcomes)
+                live(seed, mode, folder)
             except Exception as error:
                 failed.append(f"seed {seed}, {mode}: {type(error).__name__}: {error!s:.400}")
-    return outcomes, failed
+    return failed
 
 
 @contextmanager
@@ -300,11 +253,12 @@ def quick_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _tell(seed: int, mode: str) -> list[str]:
+def tell(seed: int, mode: str) -> str:
+    """Run a seed, and tell it step by step."""
     with quick_folder() as folder:
         told = simulate(seed, mode, folder)
-    return [*told.lines, f"seed {seed}, {mode}: {told.outcomes}, {told.digest[:16]}"]
+    return "\n".join([*told.lines, f"seed {seed}, {mode}: {told.outcomes}, {told.digest[:16]}\n"])
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.writelines(tell(int(sys.argv[1]), mode) for mode in MODES)
