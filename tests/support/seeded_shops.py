@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -27,6 +28,15 @@ MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "name": "Seeded shop"}
 MONTH = month("2026-10")
 NOW = MONTH.end + 40 * DAY
 COINS = ("usdt", "btc", "eth")
+# What became of an order, by which shares of its amount were paid, in as many payments.
+PAID_SO: dict[str, tuple[str, list[Decimal]]] = {
+    "agreed": ("agreed", [Decimal(1)]),
+    "parts": ("agreed", [Decimal("0.25"), Decimal("0.75")]),
+    "no_payment": ("no_payment", []),
+    "twice": ("paid_twice", [Decimal(1), Decimal(1)]),
+    "short": ("short", [Decimal("0.5")]),
+    "over": ("over", [Decimal("1.5")]),
+}
 
 
 @dataclass
@@ -69,13 +79,17 @@ class Shop:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        mishaps = [name.removeprefix("_is_") for name in dir(self) if name.startswith("_is_")]
+        own = [name.removeprefix("_is_") for name in dir(self) if name.startswith("_is_")]
+        mishaps = sorted({*own, *PAID_SO} - {"paid_so"})
         chosen = self.rng.sample(mishaps, 2) if self.seed % 3 else mishaps  # pairs, or all of them
         for number in range(self.rng.randint(20, 60)):
             self.number = number
             usual = number >= 2 * len(chosen) and self.rng.random() < 0.7
             name = "agreed" if usual else chosen[number % len(chosen)]
-            getattr(self, f"_is_{name}")(self.rng.choice(COINS), self._amount())
+            act = (
+                partial(self._is_paid_so, name) if name in PAID_SO else getattr(self, f"_is_{name}")
+            )
+            act(self.rng.choice(COINS), self._amount())
         self.rng.shuffle(self.orders)
 
     def lake(self, folder: Path) -> Lakehouse:
@@ -94,43 +108,18 @@ class Shop:
 
     # ---------- what may befall an order
 
-    def _is_agreed(self, coin: str, amount: Decimal) -> None:
+    def _is_paid_so(self, name: str, coin: str, amount: Decimal) -> None:
         self._order(coin, amount)
-        self._pay(coin, amount)
-        self.expected.add("agreed", [(coin, amount)], [(coin, amount)])
-
-    def _is_parts(self, coin: str, amount: Decimal) -> None:
-        self._order(coin, amount)
-        self._pay(coin, amount / 4)
-        self._pay(coin, amount - amount / 4)
-        self.expected.add("agreed", [(coin, amount)], [(coin, amount)])
+        code, shares = PAID_SO[name]
+        paid = [self._pay(coin, amount * share)["amount"] for share in shares]
+        self.expected.add(code, [(coin, amount)], [(coin, sum(paid))] * bool(paid))
 
     def _is_unpaid(self, coin: str, amount: Decimal) -> None:
         self._order(coin, amount, self.rng.choice(("pending", "cancelled", "expired", "failed")))
 
-    def _is_no_payment(self, coin: str, amount: Decimal) -> None:
-        self._order(coin, amount)
-        self.expected.add("no_payment", [(coin, amount)])
-
     def _is_no_order(self, coin: str, amount: Decimal) -> None:
         self._pay(coin, amount)
         self.expected.add("no_order", (), [(coin, amount)])
-
-    def _is_twice(self, coin: str, amount: Decimal) -> None:
-        self._order(coin, amount)
-        self._pay(coin, amount)
-        self._pay(coin, amount)
-        self.expected.add("paid_twice", [(coin, amount)], [(coin, 2 * amount)])
-
-    def _is_short(self, coin: str, amount: Decimal) -> None:
-        self._order(coin, amount)
-        self._pay(coin, amount / 2)
-        self.expected.add("short", [(coin, amount)], [(coin, amount / 2)])
-
-    def _is_over(self, coin: str, amount: Decimal) -> None:
-        self._order(coin, amount)
-        self._pay(coin, amount + 1)
-        self.expected.add("over", [(coin, amount)], [(coin, amount + 1)])
 
     def _is_refunded(self, coin: str, amount: Decimal) -> None:
         self._order(coin, amount, self.rng.choice(("completed", "refunded")))
@@ -194,23 +183,16 @@ def uuid(rng: random.Random) -> str:
 def payment_of(rng: random.Random, coin: str, amount: Decimal, at: int) -> Record:
     """A payment without a fee."""
     return {
-        "id": uuid(rng),
+        **dict.fromkeys(("reference_id", "metadata", "receipt", "extra")),
+        **dict.fromkeys(("amount", "charged_amount", "net_amount"), amount),
+        **{name: uuid(rng) for name in ("id", "session_id", "payer_id")},
         "receipt_no": f"SVC-{rng.getrandbits(40)}",
-        "session_id": uuid(rng),
-        "reference_id": None,
         "status": "completed",
         "currency": coin,
-        "amount": amount,
-        "charged_amount": amount,
         "fee_amount": Decimal(0),
         "fee_bearer": "merchant",
-        "net_amount": amount,
         "usd_value": amount * 2,
-        "payer_id": uuid(rng),
-        "metadata": None,
-        "receipt": None,
         "paid_at": at,
-        "extra": None,
         "extracted_at": NOW,
     }
 
@@ -218,22 +200,16 @@ def payment_of(rng: random.Random, coin: str, amount: Decimal, at: int) -> Recor
 def record_of(rng: random.Random, kind: str, coin: str, amount: Decimal, at: int) -> Record:
     """A payout or a refund without a fee."""
     return {
-        "id": uuid(rng),
+        **dict.fromkeys(("payment_id", "comment", "extra")),
+        **dict.fromkeys(("amount", "debited_amount"), amount),
+        **dict.fromkeys(("fee_amount", "fee_percent"), Decimal(0)),
+        **dict.fromkeys(("created_at", "settled_at"), at),
+        **{name: uuid(rng) for name in ("id", "payer_id")},
         "reference_id": f"out-{rng.getrandbits(40)}",
         "kind": kind,
         "status": "completed",
         "currency": coin,
-        "amount": amount,
-        "debited_amount": amount,
-        "fee_amount": Decimal(0),
-        "fee_percent": Decimal(0),
         "usd_value": amount * 2,
-        "payer_id": uuid(rng),
-        "payment_id": None,
-        "comment": None,
-        "created_at": at,
-        "settled_at": at,
-        "extra": None,
         "extracted_at": NOW,
     }
 
