@@ -42,8 +42,8 @@ for name, count in EXAMPLES.items():
 
 # They look at what is made of statements; all others read each statement anew. Of the second,
 # what a test changes may be how a lake is read.
-KEEP_READINGS = {"books", "closing", "formatting", "lakes", "proofs", "render", "unattended"}
-KEEP_UNCHANGED = {"cli", "docs", "notebook", "statements", "warehouse", "webhooks"}
+ALL_KEEP = {"books", "closing", "formatting", "lakes", "matching", "proofs", "render", "unattended"}
+SOME_KEEP = {"cli", "docs", "notebook", "statements", "warehouse", "webhooks"}
 
 # The library of JSON's schemas asks this one about addresses, which no schema here names: its
 # grammars take three seconds of each process to load.
@@ -158,7 +158,7 @@ def no_settings_of_this_machine(monkeypatch, tmp_path) -> None:
 def kept_readings(request, monkeypatch) -> None:
     """Read a lake once for a statement, unless a test changes how it is read."""
     own = inspect.signature(request.function).parameters
-    kept = KEEP_READINGS if "monkeypatch" in own else KEEP_READINGS | KEEP_UNCHANGED
+    kept = ALL_KEEP if "monkeypatch" in own else ALL_KEEP | SOME_KEEP
     if request.path.parent.name in kept:
         keep_readings(monkeypatch)
 
