@@ -123,12 +123,15 @@ def test_an_export_that_holds_each_entry_once_agrees(write, lake):
 
 @pytest.mark.parametrize("write", HEADS, ids=lambda each: each.__name__)
 def test_each_way_in_which_an_entry_differs_has_a_line(write, lake):
-    """Deleted, doubled, edited, on another account, in another month, not ours: each once."""
-    (one, two, three, four, five, *others) = [(k, *v) for k, v in entries_of(lake).items()]
+    """Deleted, doubled, on another account, in another month, not ours: each once; edited, two.
+
+    Of those one has other amounts, and one another day of the month.
+    """
+    (one, two, three, four, five, six, *others) = [(k, *v) for k, v in entries_of(lake).items()]
     edited = [(account, 2 * cents + cents // abs(cents)) for account, cents in two[2]]
     moved = [(account.replace("4000", "4001"), cents) for account, cents in three[2]]
     foreign = ("RENT-1", "2026-10-09", [("6000", 5000), ("1000", -5000)])
-    theirs = [(two[0], two[1], edited), (three[0], three[1], moved)]
+    theirs = [(two[0], two[1], edited), (three[0], three[1], moved), (six[0], "2026-10-30", six[2])]
     theirs += [(four[0], "2026-11-02", four[2]), five, five, foreign, *others]
     both = matched(lake, write, theirs)
     assert counts(both) == {
@@ -136,7 +139,7 @@ def test_each_way_in_which_an_entry_differs_has_a_line(write, lake):
         "other_period": 1,
         "entry_missing": 1,
         "entry_doubled": 1,
-        "entry_edited": 1,
+        "entry_edited": 2,
         "entry_foreign": 1,
         "other_account": 1,
     }

@@ -88,6 +88,13 @@ class Sent:
         self.arrive(amount - Decimal("0.25"), fee="0.25")
         self.add("arrived_less_fee", amount - Decimal("0.25"), amount)
 
+    def is_arrived_less_our_fee(self, amount: Decimal) -> None:
+        """The list has no fee of its own; what lacks is the fee that the service tells."""
+        self.send(amount)
+        self.records[-1]["fee_amount"] = Decimal("0.5")
+        self.arrive(amount - Decimal("0.5"))
+        self.add("arrived_less_fee", amount - Decimal("0.5"), amount)
+
     def is_arrived_later(self, amount: Decimal) -> None:
         self.send(amount, MONTH.end - MINUTE)
         self.arrive(amount, "2026-11-01")
