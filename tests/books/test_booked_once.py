@@ -473,3 +473,22 @@ def test_a_file_that_was_written_before_its_month_was_restated_is_not_noted(run,
 def test_what_writes_no_entries_notes_none(run, books_lake, other):
     done = run("books", "2026-10", "--preset", "csv", "--booked", other)
     assert done.code == 2 and "write no entries" in done.err
+
+
+def test_a_ledger_that_holds_a_month_and_its_correction_agrees(run, books_lake):
+    """What it should hold are the entries that were imported first, and those of the difference."""
+    words = ("books", "2026-10", "--preset", "csv", "--booked")
+    file = books_lake / "books" / "2026-10.csv.csv"
+    assert run(*words).code == 0
+    ledger = file.read_text(encoding="utf-8")
+    closer = closer_at(books_lake)
+    closer.desk.service.payments += read_ledger(LATE, first=50)[0]
+    assert closer.close("2026-10", formats=("csv",)).state == "restated"
+    assert run(*words).code == 0
+    ledger += file.read_text(encoding="utf-8").partition("\n")[2]
+    count = len({row["entry_id"] for row in csv.DictReader(StringIO(ledger))})
+    path = books_lake.parent / "ledger.csv"
+    path.write_text(ledger, encoding="utf-8")
+    both = svc.match(Lakehouse(books_lake), "books", path, month="2026-10", preset="csv")
+    assert {code: each["count"] for code, each in both.by.items()} == {"agreed": count}
+    assert count > 1 and both.total("ours")
