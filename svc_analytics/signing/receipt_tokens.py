@@ -33,6 +33,18 @@ if TYPE_CHECKING:
 # The SQL macros is_attested and is_proven say the same.
 ATTESTED = ("valid", "valid_previous_secret")
 PROVEN = (*ATTESTED, "proven_by_record")
+# What people read of them; tables and files hold the codes.
+VERDICT_WORDS = {
+    "valid": "valid",
+    "valid_previous_secret": "valid by an earlier secret",
+    "proven_by_record": "proven by the record",
+    "facts_mismatch": "not as the record",
+    "bad_signature": "wrong signature",
+    "unknown_payment": "unknown payment",
+    "malformed": "malformed",
+    "missing": "missing",
+    "not_checked": "not checked",
+}
 SIGNED, ALL_AGREE = Message("receipt.signed"), Message("receipt.all_facts_agree")
 NO_SIGNER, NO_PAYMENT = Message("receipt.no_signer"), Message("receipt.no_payment")
 OLDER, SAME_FACTS = Message("receipt.older_than_secrets"), Message("receipt.same_facts")
@@ -87,7 +99,7 @@ class Verdict(Displayable):
         if self.receipt:
             facts = self.receipt.facts.items()
             tables.append(text_table("facts in the receipt", ["fact", "in the receipt"], facts))
-        return Display(f"Receipt: {self.verdict}", lines, tables)
+        return Display(f"Receipt: {VERDICT_WORDS[self.verdict]}", lines, tables)
 
 
 def encode_segment(data: bytes) -> str:

@@ -283,7 +283,7 @@ def test_a_verdict_says_what_differs_and_what_the_receipt_states():
     changed = {**FACTS, "amount": "99"}
     verdict = verify_receipt(signed(changed), RING, FACTS | {"reference_id": None})
     lines = str(verdict).splitlines()
-    assert lines[0] == "Receipt: facts_mismatch" and lines[1].startswith("not proven: ")
+    assert lines[0] == "Receipt: not as the record" and lines[1].startswith("not proven: ")
     cells = [tuple(line.split()) for line in lines]
     assert ("amount", "99", "12.50") in cells and ("reference_id", "order-42", "nothing") in cells
     assert cells[-len(FACTS) :] == [*changed.items()] and ">99</td>" in verdict._repr_html_()
