@@ -22,7 +22,7 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.texts import canonical_id, cut_short, single_line
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.messages import Message, clauses, translated
-from svc_analytics.money import format_amount, group_digits, parse_amount
+from svc_analytics.money import drop_surplus_zeros, format_amount, group_digits, parse_amount
 from svc_analytics.signing import secrets
 from svc_analytics.signing.secrets import Secret, Secrets, SigningSecret
 
@@ -207,7 +207,7 @@ def _read_payload(segment: str) -> Receipt:
     try:
         "".join(facts.values()).encode()
         parse_instant(facts["paid_at"])
-        [parse_amount(facts[fact]) for fact in MONEY_FACTS]
+        [_read_amount(facts[fact]) for fact in MONEY_FACTS]
     except UnicodeEncodeError as error:
         raise MalformedToken(Message("token.surrogate")) from error
     except DataError as error:
@@ -429,9 +429,14 @@ def _shown(text: str, is_money: bool = False) -> str:
     return cut_short(single_line(text.encode("utf-8", "replace").decode()), _LONGEST)
 
 
+def _read_amount(text: Any) -> Decimal:
+    """Read an amount as that of a record is read: zeros behind its last place are no digits."""
+    return parse_amount(drop_surplus_zeros(text) if isinstance(text, str) else text)
+
+
 def _is_wrong(amount: str) -> bool:
     try:
-        parse_amount(amount)
+        _read_amount(amount)
     except DataError:
         return True
     return False
@@ -440,8 +445,8 @@ def _is_wrong(amount: str) -> bool:
 def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
     try:
         if fact in MONEY_FACTS:
-            amount = recorded if isinstance(recorded, Decimal) else parse_amount(recorded)
-            return parse_amount(stated) == amount
+            amount = recorded if isinstance(recorded, Decimal) else _read_amount(recorded)
+            return _read_amount(stated) == amount
         if fact == "paid_at":
             at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
             return parse_instant(stated)[0] == at

@@ -98,6 +98,7 @@ def total_of(csv, read, *totals: str) -> list[Decimal]:
         (["۱۲٫۵"], ["12.5"]),
         (["1234", "10000.123"], ["1234", "10000.123"]),
         (["0.000000000000000001"], ["0.000000000000000001"]),
+        (["12.500000000000000000000000"], ["12.5"]),
     ],
 )
 def test_an_amount_is_what_its_column_says(totals, amounts, csv, read):

@@ -94,7 +94,7 @@ western as (
     select
         *, decimal_point is not null or point is null as is_clear,
         if(decimal_point = ',', translate(number, '.,', ',.'), number) as written,
-        split_part(written, '.', 2) as places
+        rtrim(split_part(written, '.', 2), '0') as places  -- zeros behind the last are no digits
     from numbers
     join points using (role)
 )
