@@ -4,7 +4,7 @@ The line names the argument, what was given, and what is wanted.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
 from inspect import Parameter, signature
@@ -93,15 +93,35 @@ def described(value: object) -> str:
         kind = "text" if isinstance(value, str) else "number"
         return f"the {kind} {value!r:.{_MOST_LETTERS}}"
     name = type(value).__name__
+    if name in {"NAType", "NaTType"}:  # pandas'
+        return "missing"
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
+def as_flag(name: str, value: object) -> bool:
+    """Return True or False, numpy's too; what is neither, such as pandas' NA, is refused.
+
+    >>> as_flag("exact", "no")
+    Traceback (most recent call last):
+    svc_analytics.errors.ConfigError: exact is the text 'no': give True or False
+    """
+    if type(value).__name__ not in {"bool", "bool_"}:
+        raise ConfigError(f"{name} is {described(value)}: give True or False")
+    return bool(value)
+
+
 def check_path(name: str, path: object, example: str) -> None:
-    """Raise `ConfigError` for what cannot be a path."""
+    """Raise `ConfigError` for what cannot be a path: another type, or letters no path has."""
     check(name, path, PATH, f'a path, such as "{example}"')
+    try:
+        is_one = b"\0" not in os.fsencode(path)  # type: ignore[arg-type]
+    except UnicodeEncodeError:
+        is_one = False
+    if not is_one:
+        raise ConfigError(f"{name} holds letters that no path can have: {path!r:.40}")
 
 
-def as_names(name: str, value: Any, example: str) -> tuple[str, ...]:
+def as_names(name: str, value: Any, example: str = "name") -> tuple[str, ...]:
     """Return a list of names; a single text is no list.
 
     >>> as_names("formats", ["csv"], "csv")
@@ -111,9 +131,12 @@ def as_names(name: str, value: Any, example: str) -> tuple[str, ...]:
     svc_analytics.errors.ConfigError: formats is the text 'csv': give a list, such as ["csv"]
     """
     wanted = f'a list, such as ["{example}"]'
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    try:
+        names = None if isinstance(value, str) else tuple(value)
+    except TypeError:
+        names = None
+    if names is None:
         raise ConfigError(f"{name} is {described(value)}: give {wanted}")
-    names = tuple(value)
     for each in names:
         check(f"a name in {name}", each, str, f"it as text, such as {wanted.partition('as ')[2]}")
     return names

@@ -106,7 +106,9 @@ def read_settings(
         >>> read_settings("lake", environ={}).data_dir.name
         'lake'
     """
-    source = here(environ, folder)
+    check("patience", patience, (int, type(None)), "how many seconds")
+    check("folder", folder, (*PATH, type(None)), 'a path, such as "/srv/finance"')
+    source = here(environ, folder and Path(folder))
     return Settings(
         base_url=source.read("SVC_BASE_URL", check_base_url),
         checkout_key=source.read("SVC_CHECKOUT_KEY", partial(_key, "checkout")),

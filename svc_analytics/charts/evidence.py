@@ -9,7 +9,7 @@ from svc_analytics.charts.words import apart, in_line
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.periods import clock_of
-from svc_analytics.signing.receipt_tokens import PROVEN
+from svc_analytics.signing.receipt_tokens import PROVEN, VERDICT_WORDS
 
 _DAY = timedelta(days=1)
 UNREAD = "not read"
@@ -107,7 +107,9 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
                 padding=3,
                 fontsize="small",
             )
-    drawing.label_ticks(axes.yaxis, range(len(ordered)), [verdict for verdict, _ in ordered])
+    drawing.label_ticks(
+        axes.yaxis, range(len(ordered)), [VERDICT_WORDS.get(name, name) for name, _ in ordered]
+    )
     axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
     axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
     drawing.amount_axis(axes.xaxis)

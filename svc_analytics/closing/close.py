@@ -17,7 +17,7 @@ from itertools import accumulate, chain, takewhile
 from pathlib import Path
 from typing import Any, Unpack
 
-from svc_analytics.arguments import option_defaults
+from svc_analytics.arguments import PATH, check, option_defaults
 from svc_analytics.closing import adjacent_periods, due, seals
 from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
@@ -125,7 +125,8 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         >>> svc.close(lake, "2026-10").state  # doctest: +SKIP
         'sealed'
     """
-    beside = [Path(out).absolute().parent] if (out := options["out"]) else []
+    check("out", out := options["out"], (*PATH, type(None)), 'a path, such as "out/2026-10"')
+    beside = [Path(out).absolute().parent] if out else []
     zone = lake_zone(lake, options["zone"], *beside)
     period = parse_period(month, time.time_ns() // 1000, zone, options["calendar"])
     adjacent_periods.require_sealable(period)
@@ -216,7 +217,7 @@ def _notes(
         notes += unchecked(job.settings, closed)
     if closed.state == "provisional":
         tried = {*done, closed.label}
-        notes += [*due.name_untried(months, tried), *_blocked_too(job, months, tried)]
+        notes += [*due.name_untried(months, tried, closed.label), *_blocked_too(job, months, tried)]
     return notes
 
 

@@ -18,6 +18,7 @@ from svc_analytics.periods import (
     QUARTER,
     YEAR,
     Period,
+    calendar_name,
     find_calendar,
     load_zone,
     month_of,
@@ -26,13 +27,16 @@ from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.schema import STREAMS
 
 GRACE_HOURS = 24
-_WHY_IN_TURN = "each seal names that of the month before"
+_WHY_IN_TURN = (
+    "each seal names that of the month before, and {before} was not closed; "
+    "settle {before}, then run close again"
+)
 
 
 def lake_months(lake: Lake, clock: int, zone: str, calendar: str | None) -> Iterator[Period]:
     """Yield the months of a lake, oldest first, from its first record to the one that runs."""
     first = min(_first_record(lake, clock), clock)
-    period = month_of(first, lake_zone(lake, zone), calendar or GREGORIAN)
+    period = month_of(first, lake_zone(lake, zone), calendar_name(calendar))
     while period.start <= clock:
         yield period
         period = period.shift(1)
@@ -71,13 +75,13 @@ def _too_recent(period: Period, clock: int, grace: int) -> str:
     return f"{head}; until then svc-analytics statement shows it as read"
 
 
-def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[Message]:
-    """Say which months were not tried, behind one that could not be sealed."""
+def name_untried(months: Sequence[Period], tried: Collection[str], before: str) -> list[Message]:
+    """Say which months were not tried, behind the one `before` that could not be sealed."""
     names = [month.folder for month in months if month.folder not in tried]
     if not names:
         return []
     one, more = "{first} was not tried: {WHY}", "{first} to {last} were not tried: {WHY}"
-    values = {"first": names[0], "last": names[-1], "why": translated(_WHY_IN_TURN)}
+    values = {"first": names[0], "last": names[-1], "why": Message(_WHY_IN_TURN, before=before)}
     return [Message(one if len(names) == 1 else more, **values)]
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Self
 
 from svc_analytics.api.routes import MAX_LIMIT, ROUTES
+from svc_analytics.arguments import as_names, check
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import (
     Coverage,
@@ -29,7 +31,7 @@ from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import utc_months
-from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import (
     Acknowledgement,
     content_of,
@@ -82,6 +84,11 @@ class Request:
     confirms: Seen | None = None
 
     def __post_init__(self) -> None:
+        for name in as_names("streams", self.streams, PAYMENTS.name):
+            if name not in STREAMS:
+                raise ConfigError(f"there is no stream {name!r:.40}: {' and '.join(STREAMS)} are")
+        check("start", self.start, Integral, "UTC microseconds")
+        check("end", self.end, (Integral, type(None)), "UTC microseconds")
         if self.end is not None and self.start >= self.end:
             raise ConfigError("--from must be before --to")
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
+from numbers import Integral
 from threading import Thread
 from typing import Any
 
@@ -152,6 +153,8 @@ def read_missing(
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
+    check("workers", workers, (Integral, type(None)), "how many pages are read at a time")
+    check("request", request, (Request, type(None)), "a svc.Request")
     request = request or Request()
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.arguments import described
+from svc_analytics.arguments import as_names, described
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import (
     RATE,
@@ -176,6 +176,8 @@ def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list
     The keys stand in each: they say what the others are of. What sums them up comes first.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
+    if not columns:
+        return []
     widths = [max(map(len, map(_plain_text, column))) for column in columns]
     least = [max(_unbroken(head), *map(_least, cells), 1) for head, *cells in columns]
     whole = [*range(len(widths))]
@@ -312,7 +314,7 @@ def display_table(
     if only is not None:
         arrow = arrow.select(select_known(only, arrow.column_names))
     maker = CellMaker(arrow.schema, why, status_line, scales, exact)
-    rows = [maker.row(row) for row in rows_of(arrow.slice(0, most))]
+    rows = [maker.row(row) for row in rows_of(arrow.slice(0, min(most, len(arrow))))]
     return DisplayTable(
         title,
         [head_of(each, label_of) for each in arrow.schema],
@@ -368,7 +370,7 @@ def names_of(merchant: dict[str, Any], most: int | None = None, own: str = "") -
 
 def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the names, or say which of them is not known; one text is one name."""
-    names = [names] if isinstance(names, str) else names
+    names = (names,) if isinstance(names, str) else as_names("what to show", names, *known[:1])
     for name in names:
         if name not in known:
             raise ConfigError(f"there is no {name!r} to show; there are {', '.join(known)}")

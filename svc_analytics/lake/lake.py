@@ -31,11 +31,12 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
 from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.layout import ORIGIN, data_folders, require_layout
-from svc_analytics.periods import GREGORIAN, month, month_of
+from svc_analytics.periods import GREGORIAN, calendar_name, month, month_of
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import Storage, mended, open_storage
 
 MOST_MONTHS = 1200  # to look through, or to choose from
+_A_STREAM = 'one of svc_analytics.schema.STREAMS; lake.sql("from coverage") is for people'
 
 
 class LakeEngine(Protocol):
@@ -147,6 +148,7 @@ class Lake:
 
     def folder(self, stream: Stream) -> Path:
         """The folder of a stream's month files."""
+        check("stream", stream, Stream, _A_STREAM)
         return self.path / stream.name
 
     def month_path(self, stream: Stream, month: str) -> Path:
@@ -249,7 +251,7 @@ def last_full_month(lake: Lake, zone: str = "UTC", calendar: str | None = None) 
     if newest is None:
         raise ConfigError(f"nothing was read into {lake.place} yet: run svc-analytics extract")
     oldest = min(coverage.read[0][0] for coverage in read)
-    period = month_of(newest, zone, calendar or GREGORIAN).shift(-1)
+    period = month_of(newest, zone, calendar_name(calendar)).shift(-1)
     for _ in range(MOST_MONTHS):
         if period.end <= oldest:
             break

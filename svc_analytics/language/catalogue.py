@@ -13,6 +13,7 @@ from datetime import date
 from functools import cache, cached_property
 from typing import Any
 
+from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 from svc_analytics.messages import ENGLISH as ENGLISH_FILE, PLACE, Label, Message, english_templates
 from svc_analytics.periods import CALENDARS, JALALI
@@ -162,6 +163,8 @@ class Language:
     digits: str = LATIN_DIGITS
 
     def __post_init__(self) -> None:
+        check("lang", self.code, str, 'the code of a language, such as "fa"')
+        check("digits", self.digits, str, 'the name of digits, such as "latin"')
         if self.code not in languages():
             raise ConfigError(
                 f"no language {self.code!r:.40}: choose from {', '.join(languages())}"

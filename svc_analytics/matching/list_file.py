@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.arguments import PATH, described
+from svc_analytics.arguments import PATH, check_path, described
 from svc_analytics.errors import ConfigError, needs_extra
 from svc_analytics.files import hash_file
 from svc_analytics.formatting.tables import csv_digest
@@ -92,6 +92,7 @@ class ListFile:
 def read_list(source: Any) -> ListFile:
     """Return the list that a file, a frame of pandas or a table of Arrow holds."""
     if isinstance(source, PATH):
+        check_path("the list", source, "orders.csv")
         return _of_file(Path(source))
     if hasattr(source, "iloc") and hasattr(source, "columns"):
         columns = [_column(source.iloc[:, place]) for place in range(len(source.columns))]

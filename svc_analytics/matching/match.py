@@ -309,6 +309,7 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     check("kind", kind, str, 'a kind of list, such as "orders"')
     if kind not in KINDS:
         raise ConfigError(f"there is no kind {kind!r:.20} of list: there are {', '.join(KINDS)}")
+    check("month", options["month"], str, 'it as text, such as "2026-10"')
     if not options["month"]:
         raise ConfigError('give the month, such as month="2026-10"')
     period = parse_period(options["month"], now(), options["zone"], options["calendar"])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from svc_analytics import charts
+from svc_analytics.arguments import check
 from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.status_line import RUNNING
@@ -95,6 +96,10 @@ def pick(
         >>> svc.show(picked)  # doctest: +SKIP
     """
     check_lake(lake)
+    check("start", start, (Statement, str, type(None)), 'a month as text, such as "2026-10"')
+    check("month", month, (str, type(None)), 'it as text, such as "2026-10"')
+    if not callable(parts):
+        check("parts", parts, (str, type(None)), f"a function, or one of {', '.join(PARTS)}")
     if isinstance(parts, str) and parts not in PARTS:
         raise ConfigError(f"there are no parts {parts!r}: choose one of {', '.join(PARTS)}")
     if isinstance(start, Statement):

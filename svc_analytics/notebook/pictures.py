@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.arguments import described
+from svc_analytics.arguments import as_names, described
 from svc_analytics.charts.bridge import usd_bridge
 from svc_analytics.charts.columns import check_columns, column_chart, has_common_unit
 from svc_analytics.charts.drawing import MOST_SERIES, dark_styles, rows_of
@@ -144,6 +144,7 @@ def _picture(
     if not callable(chart):
         message = "give a function of svc.charts, such as svc.charts.position"
         raise ConfigError(f"chart is {described(chart)}: {message}; or a frame with x= and y=")
+    as_names("names", names, "btc")
     arrow, why = _source(chart, table)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
     if not kind and names and COIN in arrow.column_names:  # one picture of the coins named

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.arguments import check
+from svc_analytics.arguments import as_flag, check
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import (
@@ -88,7 +88,9 @@ def display_of(
 ) -> Display:
     """Do what `show` does of what does not change."""
     check("title", title, str, "it as text")
+    check("why", why, str, "it as text")
     check("most", most, Integral, "a whole number of rows")
+    exact = as_flag("exact", exact)
     if is_statement(table):
         return Display("", [], [figures_table(table, title, only, coins, exact=exact)])
     if coins is not None:

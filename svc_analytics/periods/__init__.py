@@ -14,6 +14,7 @@ from svc_analytics.periods.calendars import (
     TO_DATE as TO_DATE,
     YEAR as YEAR,
     Calendar as Calendar,
+    calendar_name as calendar_name,
     find_calendar as find_calendar,
     noun_of as noun_of,
 )

@@ -186,6 +186,12 @@ CALENDARS = {each.name: each for each in (_GREGORIAN, _JALALI)}
 GREGORIAN, JALALI = _GREGORIAN.name, _JALALI.name
 
 
+def calendar_name(name: str | None) -> str:
+    """Return the name of a calendar that exists: of the Gregorian one, unless a name is given."""
+    check("calendar", name, (str, type(None)), '"gregorian" or "jalali"')
+    return find_calendar(name or GREGORIAN).name
+
+
 def find_calendar(name: str) -> Calendar:
     """Return the calendar of that name, or raise `ConfigError`."""
     check("calendar", name, str, '"gregorian" or "jalali"')

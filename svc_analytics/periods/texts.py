@@ -11,12 +11,12 @@ from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 from svc_analytics.periods.calendars import (
     CALENDARS,
-    GREGORIAN,
     LENGTHS,
     MONTH,
     QUARTER,
     TO_DATE,
     YEAR,
+    calendar_name,
     find_calendar,
 )
 from svc_analytics.periods.period import Period, month_of
@@ -35,7 +35,7 @@ def parse_period(text: str, now: int, zone: str = "UTC", calendar: str | None = 
     >>> parse_period("1405-Q3", 0, "Asia/Tehran").local_bounds
     '1 Mehr 1405 00:00 to 1 Dey 1405 00:00, Asia/Tehran'
     """
-    written, wanted = read_text(text), find_calendar(calendar or GREGORIAN).name
+    written, wanted = read_text(text), calendar_name(calendar)
     if written.month:
         if read_text(written.month).kind != MONTH:
             raise ConfigError(f"{text!r} is no year to date: write it as 2026-10-ytd or 2026-ytd")

@@ -236,8 +236,7 @@ def packed(*parts: bytes) -> bytes:
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 def run(name: str, *words: str, content: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-    if shutil.which(name) is None:
-        raise Result("not checked", f"this needs {name}, which is not here", 3)
+    leave_if(shutil.which(name) is None, f"this needs {name}, which is not here")
     return subprocess.run([shutil.which(name) or name, *words], input=content, capture_output=True)
 
 def signing_key(armour: bytes, message: bytes) -> bytes:
@@ -442,10 +441,9 @@ def outcome(check: Callable[..., str], *facts: Any) -> tuple[Any, ...]:
         return result.args
     except OSError as error:  # of this machine
         return "not checked", f"it cannot be read here: {error}", 4
-    except KeyError as error:
-        return "FAILED", f"it lacks {error}", 1
     except Exception as error:  # whatever a forger wrote: it is not as it was made
-        return "FAILED", f"it cannot be read: {error}", 1
+        said = "it lacks" if isinstance(error, KeyError) else "it cannot be read:"
+        return "FAILED", f"{said} {error}", 1
 
 def check_all(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
     """Yield the name of each check with its outcome."""
@@ -481,6 +479,8 @@ def arguments(words: Optional[list[str]]) -> argparse.Namespace:
     parser.add_argument("--earlier", type=content_of, help="a chain.json you kept, or its root")
     parser.add_argument("--proof", type=content_of, help="the proof of one line")
     options = parser.parse_args(words)
+    if options.folder and not options.folder.is_dir():
+        parser.error(f"{options.folder} is no folder: unpack the zip, and name what it held")
     options.folder = options.folder or (None if options.proof else Path(__file__).absolute().parent)
     return options
 

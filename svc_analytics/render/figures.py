@@ -53,7 +53,7 @@ def figures_table(
     """
     status_line = status_line_of(statement.tables["summary"])
     maker = FigureCells(statement, status_line.scales, is_exact=exact)
-    rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
+    rows = maker.rows if coins is None else _of_coins(maker.rows, coins)
     has_total = coins is None and len(rows) > 1
     groups = (maker.priced_groups if has_total else maker.groups) if rows else {}
     names = [name for group in groups.values() for name in group]
@@ -72,6 +72,12 @@ def figures_table(
         totals=frozenset(place for place, name in enumerate(names) if name in TOTALS),
         sums=frozenset({len(rows) + 1} if has_total else ()),
     )
+
+
+def _of_coins(rows: list[dict[str, Any]], coins: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of these coins; a month without any has none of them."""
+    chosen = display.select_known(coins, [row["currency"] for row in rows]) if rows else ()
+    return [row for row in rows if row["currency"] in chosen]
 
 
 def by_group(names: Collection[str]) -> dict[str, list[str]]:

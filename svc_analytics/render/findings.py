@@ -207,8 +207,6 @@ _AS_READ = {
     "finding.fee_of_day": "found.fee_of_day",
     "finding.fee_of_payments": "found.fee_of_payments",
     "finding.fee_bearer": "found.fee_bearer",
-    "finding.receipt": "found.receipt",  # of older files
-    "finding.receipt_of": "found.receipt_of",
 }
 _PADDED = re.compile(r"-?[0-9]+\.[0-9]*0")
 _SCALES = (8, 18)  # the digits that columns of rates and of amounts have behind the point

@@ -22,7 +22,7 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.texts import canonical_id, cut_short, single_line
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.messages import Message, clauses, translated
-from svc_analytics.money import format_amount, group_digits, parse_amount
+from svc_analytics.money import drop_surplus_zeros, format_amount, group_digits, parse_amount
 from svc_analytics.signing import secrets
 from svc_analytics.signing.secrets import Secret, Secrets, SigningSecret
 
@@ -33,6 +33,18 @@ if TYPE_CHECKING:
 # The SQL macros is_attested and is_proven say the same.
 ATTESTED = ("valid", "valid_previous_secret")
 PROVEN = (*ATTESTED, "proven_by_record")
+# What people read of them; tables and files hold the codes.
+VERDICT_WORDS = {
+    "valid": "valid",
+    "valid_previous_secret": "valid by an earlier secret",
+    "proven_by_record": "proven by the record",
+    "facts_mismatch": "not as the record",
+    "bad_signature": "wrong signature",
+    "unknown_payment": "unknown payment",
+    "malformed": "malformed",
+    "missing": "missing",
+    "not_checked": "not checked",
+}
 SIGNED, ALL_AGREE = Message("receipt.signed"), Message("receipt.all_facts_agree")
 NO_SIGNER, NO_PAYMENT = Message("receipt.no_signer"), Message("receipt.no_payment")
 OLDER, SAME_FACTS = Message("receipt.older_than_secrets"), Message("receipt.same_facts")
@@ -87,7 +99,7 @@ class Verdict(Displayable):
         if self.receipt:
             facts = self.receipt.facts.items()
             tables.append(text_table("facts in the receipt", ["fact", "in the receipt"], facts))
-        return Display(f"Receipt: {self.verdict}", lines, tables)
+        return Display(f"Receipt: {VERDICT_WORDS[self.verdict]}", lines, tables)
 
 
 def encode_segment(data: bytes) -> str:
@@ -195,7 +207,7 @@ def _read_payload(segment: str) -> Receipt:
     try:
         "".join(facts.values()).encode()
         parse_instant(facts["paid_at"])
-        [parse_amount(facts[fact]) for fact in MONEY_FACTS]
+        [_read_amount(facts[fact]) for fact in MONEY_FACTS]
     except UnicodeEncodeError as error:
         raise MalformedToken(Message("token.surrogate")) from error
     except DataError as error:
@@ -417,9 +429,14 @@ def _shown(text: str, is_money: bool = False) -> str:
     return cut_short(single_line(text.encode("utf-8", "replace").decode()), _LONGEST)
 
 
+def _read_amount(text: Any) -> Decimal:
+    """Read an amount as that of a record is read: zeros behind its last place are no digits."""
+    return parse_amount(drop_surplus_zeros(text) if isinstance(text, str) else text)
+
+
 def _is_wrong(amount: str) -> bool:
     try:
-        parse_amount(amount)
+        _read_amount(amount)
     except DataError:
         return True
     return False
@@ -428,8 +445,8 @@ def _is_wrong(amount: str) -> bool:
 def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
     try:
         if fact in MONEY_FACTS:
-            amount = recorded if isinstance(recorded, Decimal) else parse_amount(recorded)
-            return parse_amount(stated) == amount
+            amount = recorded if isinstance(recorded, Decimal) else _read_amount(recorded)
+            return _read_amount(stated) == amount
         if fact == "paid_at":
             at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
             return parse_instant(stated)[0] == at

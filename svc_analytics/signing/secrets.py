@@ -132,6 +132,7 @@ _NO_INSTANT = (
     "what follows the @ of a secret is no date or instant: write 2026-08-15 or "
     "2026-08-15T00:00:00Z; if it is part of the secret, add an @ and since when the secret holds"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WANTED = "secrets are texts as in SVC_RECEIPT_SECRETS, newest first"
 Secrets = str | SigningSecret | Sequence[str | SigningSecret]
 
@@ -165,6 +166,8 @@ def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
     >>> [entry.secret.reveal() for entry in parse_secrets('"new"\r\n\r\n old ,oldest')]
     ['new', 'old', 'oldest']
     """
+    if _SURROGATE.search(text):  # a byte of the environment that is no UTF-8
+        raise ConfigError("a secret holds bytes that are no UTF-8 text: copy it again")
     parts = (part.strip() for part in _BORDER.split(_unquoted(text)))
     ring = tuple(_parse_secret(part) for part in parts if part)
     dates = [entry.valid_from for entry in ring if entry.valid_from is not None]

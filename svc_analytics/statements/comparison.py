@@ -16,6 +16,7 @@ from svc_analytics.arguments import (
     PeriodOptions,
     as_instant,
     as_names,
+    check,
     check_path,
     option_defaults,
 )
@@ -262,6 +263,8 @@ def _periods(
 ) -> tuple[Period, Period]:
     """Return the periods that are named: the later one alone is compared with the one before."""
     zone, calendar = lake_zone(lake, options["zone"]), options["calendar"]
+    for each in (before, after):
+        check("a month", each, (str, type(None)), 'it as text, such as "2026-10"')
     is_a_year = before == PREVIOUS_YEAR
     newest = after or (None if is_a_year else before) or last_full_month(lake, zone, calendar)
     later = parse_period(newest, clock, zone, calendar)

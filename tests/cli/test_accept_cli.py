@@ -175,7 +175,7 @@ def test_every_door_names_an_accepted_record_as_not_counted(desk, run, tmp_path)
 def test_check_says_what_each_rule_is_without_a_lake(run):
     """By its title, its severity, its name, and what must hold."""
     text = run("check", "--rules").out
-    assert "Receipts do not match their payments (blocking, receipt_proves_its_payment)" in text
+    assert "Receipts do not prove their payments (blocking, receipt_proves_its_payment)" in text
     rows = json.loads(run("check", "--rules", "--json").out)["rules"]
     assert len(rows) == len(read_checks()) + len(read_footings())
     assert {row["severity"] for row in rows} == {"blocking", "advisory"}

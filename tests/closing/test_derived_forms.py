@@ -174,7 +174,7 @@ def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer):
     digests = [sha256(each).hexdigest() for each in (kept, page.read_bytes())]
     facts.write_text(facts.read_text().replace(*digests))
     checked = verify_statement(folder, closer.desk.lake)
-    said = "2026-10-forms: not compared: svc-analytics 0.0.9, another release, made statement.html"
+    said = "2026-10-forms: not compared: svc-analytics 0.0.9, another build, made statement.html"
     assert not (checked.broken or checked.holds) and said in str(checked.unproven)
     assert checked.statuses[-1].outcome == "not checked"
     closer.close(formats=("html",))

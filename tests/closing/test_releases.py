@@ -132,9 +132,7 @@ def test_the_texts_of_another_release_are_not_compared(closer):
         folder = closer.close().folder
     found = verify_statement(folder)
     assert (found.broken, found.unproven, found.table.num_rows, found.holds) == ((), (), 0, False)
-    assert found.not_compared == (
-        "svc-analytics 0.0.9, another release, worded the texts of checks",
-    )
+    assert found.not_compared == ("svc-analytics 0.0.9, another build, worded the texts of checks",)
     assert closer.close().state == "unchanged"
 
 
@@ -421,7 +419,7 @@ def test_its_page_is_not_compared_and_the_next_step_is_named(closer, old, run):
     """Today's page is made of the sealed tables beside it, and proven as any form is."""
     lake = closer.desk.lake
     found = svc.verify_statement(old, lake)
-    said = f"svc-analytics {OTHER}, another release, made statement.html; {NEXT}"
+    said = f"svc-analytics {OTHER}, another build, made statement.html; {NEXT}"
     assert found.not_compared == (said,) and not (found.broken or found.unproven or found.holds)
     told = run("statement-verify", str(old))
     assert told.code == 3 and f"  not compared: {said}\n" in told.out
@@ -447,7 +445,7 @@ def test_nobody_is_alarmed_for_it(closer, old):
     """A close leaves the month as it is, with a note; it is sealed wherever people look."""
     closed = closer.close()
     assert closed.state == "unchanged" and not closed.needs_attention
-    assert "not compared: svc-analytics 0.0.9, another release" in str(closed.note)
+    assert "not compared: svc-analytics 0.0.9, another build" in str(closed.note)
     [state] = [
         each
         for each in judged_months(closer.desk.lake, to_micros(LATER), lambda text: None)
@@ -458,7 +456,9 @@ def test_nobody_is_alarmed_for_it(closer, old):
 
 def test_it_is_packed_if_a_key_of_ours_signed_it(old, tmp_path, monkeypatch):
     """Else one line says by which program, or whose signature it can be."""
-    with pytest.raises(LakeError, match=r"pack it with svc-analytics 0\.0\.9, or .* --signers$"):
+    with pytest.raises(
+        LakeError, match=r"pack it with the svc-analytics 0\.0\.9 that sealed it, or .* --signers$"
+    ):
         pack_folder(old, tmp_path / "a.zip")
     signers = signed(old, tmp_path)
     assert pack_folder(old, tmp_path / "a.zip", signers=signers).not_compared

@@ -96,6 +96,14 @@ def test_it_says_what_held_and_what_it_lacks(original, capsys):
     assert code == 0 and all(line.startswith("held  ") for line in lines[:-1])
 
 
+@pytest.mark.parametrize("name", ["nowhere", "manifest.json"])
+def test_what_is_no_folder_is_a_mistake_of_usage(name, original, capsys):
+    """One line, and 2: nothing was checked, so nothing failed."""
+    with pytest.raises(SystemExit, match="2"):
+        verify.main([str(original.folder / name)])
+    assert f"{name} is no folder: unpack the zip" in capsys.readouterr().err
+
+
 def refused(strange: Strange) -> list[Outcome]:
     """Return what verify.py says is wrong with a folder, to a reader who trusts its own."""
     words = [word for name, path in strange.trust.items() for word in (f"--{name}", str(path))]

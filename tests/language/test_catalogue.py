@@ -428,9 +428,7 @@ def texts_of(node: ast.expr) -> Iterator[str]:
 
 def test_a_reason_in_older_words_stays_in_english_isolated():
     """Verdicts of an earlier version stand in the lake for good."""
-    found = Message(
-        "finding.receipt",
-        verdict=translated("bad_signature"),
-        reason=translated("some older words"),
+    found = Message("finding.receipt_of", receipt="SVC-7", reason=translated("some older words"))
+    assert (
+        Language("fa").translation(found) == "رسید \u2066SVC-7\u2069: \u2066some older words\u2069"
     )
-    assert Language("fa").translation(found) == "امضای نادرست: \u2066some older words\u2069"

@@ -98,15 +98,25 @@ def total_of(csv, read, *totals: str) -> list[Decimal]:
         (["۱۲٫۵"], ["12.5"]),
         (["1234", "10000.123"], ["1234", "10000.123"]),
         (["0.000000000000000001"], ["0.000000000000000001"]),
+        (["12.500000000000000000000000"], ["12.5"]),
     ],
 )
 def test_an_amount_is_what_its_column_says(totals, amounts, csv, read):
     assert total_of(csv, read, *totals) == list(map(Decimal, amounts))
 
 
+@pytest.mark.parametrize("coin", ["1inch", "usdt-trc20", "usdc.e", "xyz_new", "سکه"])
+def test_a_coin_with_digits_and_dashes_in_its_name_stands_beside_an_amount(coin, csv, read):
+    """Before or behind it, in capitals too."""
+    texts = [f"{coin} 2908.3", f"{coin.upper()} +2'908.30", f"2 908.3 {coin}"]
+    rows = read(csv(HEAD, *([*ROW[:3], "", each] for each in texts)))
+    assert [(row["coin"], row["amount"]) for row in rows] == [(coin, Decimal("2908.3"))] * 3
+
+
 @pytest.mark.parametrize(
     ("row", "why"),
     [
+        (["1", "2026-10-05", "paid", "usdt", "12 345 6USD"], "an amount in 6usd"),
         (["1", "2026-10-05", "paid", "usdt", "1.234"], "can be read in two ways"),
         (["1", "2026-10-05", "paid", "usdt", "1,234"], "can be read in two ways"),
         (["1", "2026-10-05", "paid", "usdt", "12.50 BTC"], "an amount in btc and usdt"),

@@ -359,7 +359,7 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
     assert foot[:4] == ["Total", "", "", "11.88"]
     october.records.table.press(0, 0)
     shown = october.records.record.value
-    assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
+    assert "Payment SVC-000002 · order-2 · receipt: missing" in shown and "its receipt" in shown
     facts = shown.partition("<details")[0]  # a customer whom the shop did not name has an id
     assert "Payer id" in facts and "Customer" not in facts
     press_figure(october, "Effective fee rate, btc")

@@ -115,6 +115,7 @@ def test_frames_are_shown_as_tables_are():
     assert svc.show(frame, why="never read")._repr_html_() == HTML
     with pytest.raises(ConfigError, match="the table is the number 5: give a frame"):
         svc.show(5)
+    assert "no row" in repr(svc.show(pd.DataFrame(), most=10**30))
 
 
 def test_an_empty_lake_says_what_to_do(lake):
@@ -282,7 +283,7 @@ def test_a_verdict_says_what_differs_and_what_the_receipt_states():
     changed = {**FACTS, "amount": "99"}
     verdict = verify_receipt(signed(changed), RING, FACTS | {"reference_id": None})
     lines = str(verdict).splitlines()
-    assert lines[0] == "Receipt: facts_mismatch" and lines[1].startswith("not proven: ")
+    assert lines[0] == "Receipt: not as the record" and lines[1].startswith("not proven: ")
     cells = [tuple(line.split()) for line in lines]
     assert ("amount", "99", "12.50") in cells and ("reference_id", "order-42", "nothing") in cells
     assert cells[-len(FACTS) :] == [*changed.items()] and ">99</td>" in verdict._repr_html_()
@@ -306,6 +307,10 @@ def test_figures_of_a_statement_stand_a_coin_a_column(tehran):
     assert str(svc.show(made, only="net_settlement")) == str(only)  # one name needs no list
     with pytest.raises(ConfigError, match="there is no 'profit' to show; there are payments_count"):
         svc.show(made, only=["profit"])
+    coin = made.summary["currency"][0]
+    assert str(svc.show(made, coins=coin)) == str(svc.show(made, coins=[coin]))
+    with pytest.raises(ConfigError, match=f"there is no '{coin[:2]}' to show"):  # a part of a name
+        svc.show(made, coins=coin[:2])
     with pytest.raises(ConfigError, match=r"a statement draws .+; give coverage_calendar a table"):
         svc.draw(charts.coverage_calendar, made)
 

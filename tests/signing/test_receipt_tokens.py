@@ -194,7 +194,8 @@ def test_every_fact_must_be_a_text(fact, value):
 @pytest.mark.parametrize("text", ["", "1e3", " 1", "2026-10-05T09:30:00", "NaN"])
 def test_amounts_and_instant_must_be_of_the_contracts_form(fact, text):
     """A fact that is no plain amount or no instant makes the token malformed."""
-    assert verdict(token_of(RECORD | {fact: text})) == "malformed"
+    found = verify_receipt(token_of(RECORD | {fact: text}), RING, RECORD)
+    assert found.verdict == "malformed" and "a fact of the payload cannot be read: " in found.reason
 
 
 @pytest.mark.parametrize("value", [None, 1, b"v1.a.b", ["v1"]], ids=repr)

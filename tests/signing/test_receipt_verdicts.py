@@ -161,6 +161,7 @@ EQUAL = {
     "microseconds": {"paid_at": parse_instant(RECORD["paid_at"])[0]},
     "another offset": {"paid_at": "2026-10-05T13:00:00+03:30"},
     "written with a fraction": {"paid_at": "2026-10-05T09:30:00.000Z"},
+    "more zeros than a lake has places for": {"amount": "12.5000000000000000000"},
     "more properties": {"status": "completed", "fee_amount": "0.125"},
 }
 

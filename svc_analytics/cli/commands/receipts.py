@@ -32,7 +32,7 @@ from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import IDENTICAL, OUTPUT, SAME_PAYMENT, Wanted
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipt_tokens import PROVEN, WEBHOOK_SIGNED
+from svc_analytics.signing.receipt_tokens import PROVEN, VERDICT_WORDS, WEBHOOK_SIGNED
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 from svc_analytics.webhooks import reconcile as deliveries
@@ -93,7 +93,8 @@ class Report:
     def conclude(self) -> int:
         """Sum up on stderr; return the exit code."""
         total = self.verdicts.total()
-        counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
+        common = self.verdicts.most_common()
+        counts = ", ".join(f"{VERDICT_WORDS.get(name, name)} {count:,}" for name, count in common)
         proven = total - self.unproven
         line = f"{counted(total, 'receipt')}, {proven:,} of them proven ({counts or 'none'})"
         echo_note(line, "receipts", receipts=total, proven=proven, verdicts=self.verdicts)

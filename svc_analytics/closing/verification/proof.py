@@ -50,7 +50,7 @@ CHECKS = "checks"
 _WORDS = {"detail", "message", "note"}  # columns in the words of a release
 _OF_RELEASE = {*_WORDS, "month"}  # of findings: releases tell their month differently
 _NOT_STATED = "it does not state what this release does: {names}"
-_OTHER_RELEASE = "svc-analytics {version} sealed it, another release"
+_OTHER_RELEASE = "svc-analytics {version} sealed it, another build"
 _FEWER = "{table} has {count} of {name} that the lake does not give"
 _MORE = "the lake now has {count} more of {name} than {table}"
 _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
@@ -283,7 +283,7 @@ def _shape(proof: Proof, tables: Tables, new: Statement) -> Iterator[Findings]:
 def _with_forms(
     proof: Proof, sealed: Statement, expected: dict[str, Any], altered: Collection[str]
 ) -> Proof:
-    """Compare each file with the same made again; say if it was another release that sealed it."""
+    """Compare each file with the same made again; say if it was another build that sealed it."""
     manifest = proof.manifest
     facts = expected | {name: manifest.get(name) for name in _CHAIN if name in expected}
     facts = printed(facts if proof.is_own else manifest, is_sealed=True)

@@ -32,21 +32,33 @@ with filled as (
     from cells
 ),
 
+-- A coin that stands apart may have digits and dashes in its name, as 1inch and usdt-trc20 have.
+named as (
+    select
+        *,
+        regexp_extract(cell, '^((?:\d\pL\pL|\pL)(?:[_.-]?[\pL\d])*)\s', 1) as ahead,
+        regexp_extract(cell, '\s((?:\d\pL\pL|\pL)(?:[_.-]?[\pL\d])*)$', 1) as after
+    from filled
+),
+
 parts as (
     select *, unnest(regexp_extract(
-        cell,
+        trim(substr(cell, length(ahead) + 1, length(cell) - length(ahead) - length(after))),
         '^(\(?)([-+]?)\s*([^\d\s.,''()+-]*)\s*([-+]?)\s*([\d.,''\s]*\d)\s*([^\d\s.,''()+…-]*)(\)?)$',
         ['opened', 'sign', 'before', 'inner_sign', 'written', 'behind', 'closed']
     ))
-    from filled
+    from named
     where cell is not null
 ),
 
 units as (
     select
-        * exclude (written, before, behind),
+        * exclude (written, before, behind, ahead, after),
         regexp_replace(written, '\s', '''', 'g') as number,
-        list_distinct(list_filter([lower(before), lower(behind)], lambda each: each <> '')) as units,
+        list_distinct(list_filter(
+            list_transform([ahead, before, behind, after], lambda each: lower(each)),
+            lambda each: each <> ''
+        )) as units,
         concat(opened, sign, inner_sign, closed) as signs
     from parts
 )
@@ -82,7 +94,7 @@ western as (
     select
         *, decimal_point is not null or point is null as is_clear,
         if(decimal_point = ',', translate(number, '.,', ',.'), number) as written,
-        split_part(written, '.', 2) as places
+        rtrim(split_part(written, '.', 2), '0') as places  -- zeros behind the last are no digits
     from numbers
     join points using (role)
 )

@@ -48,7 +48,7 @@ from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.notebook.desk.controls import CLOSE_AGAIN, Looks
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.picked import Claim, compared
-from svc_analytics.periods import GREGORIAN, Period, read_label
+from svc_analytics.periods import Period, calendar_name, read_label
 from svc_analytics.render.document import RECEIPTS, UNCHECKED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import Stream
@@ -78,7 +78,7 @@ class DeskMonths:
         language: Language = ENGLISH,
     ) -> None:
         self.looks = Looks(language)
-        self.lake, self.zone, self.calendar = lake, zone, calendar or GREGORIAN
+        self.lake, self.zone, self.calendar = lake, zone, calendar_name(calendar)
         self._settings = settings
         self._lock = RLock()  # who holds it reads the lake: a person, or the thread that compares
         self._is_asked, self._is_free = Event(), Event()  # whether a person waits for the lake

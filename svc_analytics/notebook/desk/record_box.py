@@ -46,6 +46,7 @@ from svc_analytics.notebook.desk.records import (
     parts_in_usd,
 )
 from svc_analytics.render.summary_page import SummaryPage
+from svc_analytics.signing.receipt_tokens import VERDICT_WORDS
 from svc_analytics.statements.explain import (
     CONTRIBUTION,
     DENOMINATOR,
@@ -63,7 +64,7 @@ _KINDS = {
     "refund": "Refund {names}",
     SET_ASIDE: "Set aside, as it was received: {names}",
 }
-_WITH_RECEIPT = "{TITLE} · receipt {VERDICT}"
+_WITH_RECEIPT = "{TITLE} · receipt: {VERDICT}"
 _FORMS = {
     "payment": "its payment",
     "payout": "its payout",
@@ -355,8 +356,8 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
     known_by = " \N{MIDDLE DOT} ".join(names)
     title = Message("Refund of {names}" if is_of_payment else _KINDS[kind], names=known_by)
     for each in verdicts:
-        verdict = each.replace("_", " ") if looks.language.is_english else each
-        title = Message(_WITH_RECEIPT, title=translated(title), verdict=translated(verdict))
+        verdict = translated(VERDICT_WORDS.get(each, each))
+        title = Message(_WITH_RECEIPT, title=translated(title), verdict=verdict)
     return title
 
 

@@ -241,7 +241,7 @@ def receipt_proves_its_payment(view: View) -> Iterator[Found]:
         if checked and checked["verdict"] in ("facts_mismatch", "bad_signature", "malformed"):
             order = f", {row['reference_id']}" if row["reference_id"] is not None else ""
             named = f"receipt {row['receipt_no'] or '-'}{order}"
-            yield _payment(row, f"{named}: {checked['verdict']}: {checked['reason']}")
+            yield _payment(row, f"{named}: {checked['reason']}")
 
 
 def record_could_be_held(view: View) -> Iterator[Found]:

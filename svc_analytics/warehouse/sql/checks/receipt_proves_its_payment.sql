@@ -1,7 +1,7 @@
 -- receipt_proves_its_payment: no checked receipt is forged, malformed, or states other facts than
 -- its payment.
 -- severity: blocking. A receipt that is missing or was not checked yet is no finding.
--- says: receipt does not match its payment / receipts do not match their payments.
+-- says: receipt does not prove its payment / receipts do not prove their payments.
 
 select
     payments.payment_id as record_id,
@@ -9,7 +9,6 @@ select
     payments.currency,
     'finding.receipt_of' as code,
     coalesce(payments.receipt_no, '-') || coalesce(', ' || payments.reference_id, '') as receipt,
-    checked.verdict,
     checked.reason,
     digest(fact(content) || fact(checked.verdict)) as content,
     payments.extracted_at as seen_at

@@ -27,7 +27,7 @@ select
     occurred_at as rate_at,  -- when that record occurred, UTC
     record_id,  -- that record: payment_id or payout_id
     low,  -- lowest rate of the day
-    median,  -- median rate of the day
+    median,  -- median rate of the day; of an even number, the mean of the middle two as rounded
     high,  -- highest rate of the day
     coalesce(priced_count, 0) as priced_count,  -- movements with a recorded value
     total_count  -- all movements of the day
