@@ -93,7 +93,7 @@ def test_a_receipt_that_contradicts_its_payment_is_a_reason_and_no_restatement(c
     again, checked = closer.close(), verify_statement(folder, closer.desk.lake)
     assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, True)
     assert not checked.holds and not checked.broken and not checked.unproven
-    assert "does not match its payment" in checked.reasons[0].text and not checked.table.num_rows
+    assert "does not prove its payment" in checked.reasons[0].text and not checked.table.num_rows
     assert "the lake now has 1 more of receipt_proves_its_payment than checks" in checked.notes
 
 
