@@ -65,7 +65,9 @@ def drop_surplus_zeros(text: str) -> str:
     >>> drop_surplus_zeros("1.50000000000000000000"), drop_surplus_zeros("1.50")
     ('1.500000000000000000', '1.50')
     """
-    surplus = None if _AMOUNT.match(text) else _WITH_ZEROS.match(text)
+    if len(text) <= INTEGER_DIGITS or _AMOUNT.match(text):  # too short for a surplus one
+        return text
+    surplus = _WITH_ZEROS.match(text)
     return surplus["sign"] + surplus["whole"] + (surplus["places"] or "") if surplus else text
 
 
