@@ -121,6 +121,17 @@ def test_an_export_that_holds_each_entry_once_agrees(write, lake):
     assert both.total("theirs") == both.total("ours") == {"usd": Decimal(debits).scaleb(-2)}
 
 
+@pytest.mark.parametrize("write", [qbo, odoo], ids=lambda each: each.__name__)
+def test_each_line_counts_once_where_accounts_begin_alike_or_stand_in_brackets(write, lake):
+    """In the books "4000" begins "4000 fees"; Odoo's export has a name behind each."""
+    chart = starter(["usdt"]).replace('"6100"', '"4000 fees"').replace('"1010"', '"(cash)"')
+    (lake.path / FILE).write_text(chart)
+    entries = entries_of(lake)
+    assert {"4000", "4000 fees", "(cash)"} <= {name for _, x in entries.values() for name, _ in x}
+    both = matched(lake, write, [(name, *entry) for name, entry in entries.items()])
+    assert counts(both) == {"agreed": len(entries)}
+
+
 @pytest.mark.parametrize("write", HEADS, ids=lambda each: each.__name__)
 def test_each_way_in_which_an_entry_differs_has_a_line(write, lake):
     """Deleted, doubled, on another account, in another month, not ours: each once; edited, two.
