@@ -90,7 +90,16 @@ def hledger(name: str, day: str, lines: Lines) -> list[str]:
     ]
 
 
+def beancount(name: str, day: str, lines: Lines) -> list[str]:
+    """What bean-query gives of: date, narration, account, position, entry_meta('entry_id')."""
+    return [
+        f'{day},"Payments, refunds",{account}, {"-" * (n < 0)}{text(n)} USD,{name}'
+        for account, n in lines
+    ]
+
+
 HEADS = {
+    beancount: "date,narration,account,position,entry_id",
     qbo: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
     dated_once: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
     xero: "*Narration,*Date,*AccountCode,*Amount",
