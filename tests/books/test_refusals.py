@@ -173,6 +173,7 @@ CHARTS = {
     "cannot be '40-00 Sales': write its code, at most 64 letters, digits and points, as 4000",
     ("beancount", '[accounts]\nsales = "4000"'): "line 2: accounts.sales cannot be '4000': write A",
     ("hledger", '[accounts]\nsales = "Sales  Coins"'): "accounts.sales cannot be 'Sales␣␣Coins'",
+    ("ledger", '[accounts]\nsales = "<Sales>"'): "accounts.sales cannot be '<Sales>'",
     (
         "xero",
         '[accounts]\nsales = "4000"',

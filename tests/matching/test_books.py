@@ -90,7 +90,16 @@ def hledger(name: str, day: str, lines: Lines) -> list[str]:
     ]
 
 
+def beancount(name: str, day: str, lines: Lines) -> list[str]:
+    """What bean-query gives of: date, narration, account, position, entry_meta('entry_id')."""
+    return [
+        f'{day},"Payments, refunds",{account}, {"-" * (n < 0)}{text(n)} USD,{name}'
+        for account, n in lines
+    ]
+
+
 HEADS = {
+    beancount: "date,narration,account,position,entry_id",
     qbo: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
     dated_once: "JournalNo,JournalDate,AccountName,Debits,Credits,Currency",
     xero: "*Narration,*Date,*AccountCode,*Amount",
@@ -119,6 +128,17 @@ def test_an_export_that_holds_each_entry_once_agrees(write, lake):
     debits = sum(n for _, lines in entries.values() for _, n in lines if n > 0)
     assert counts(both) == {"agreed": len(entries)} and not both.open_count
     assert both.total("theirs") == both.total("ours") == {"usd": Decimal(debits).scaleb(-2)}
+
+
+@pytest.mark.parametrize("write", [qbo, odoo], ids=lambda each: each.__name__)
+def test_each_line_counts_once_where_accounts_begin_alike_or_stand_in_brackets(write, lake):
+    """In the books "4000" begins "4000 fees"; Odoo's export has a name behind each."""
+    chart = starter(["usdt"]).replace('"6100"', '"4000 fees"').replace('"1010"', '"(cash)"')
+    (lake.path / FILE).write_text(chart)
+    entries = entries_of(lake)
+    assert {"4000", "4000 fees", "(cash)"} <= {name for _, x in entries.values() for name, _ in x}
+    both = matched(lake, write, [(name, *entry) for name, entry in entries.items()])
+    assert counts(both) == {"agreed": len(entries)}
 
 
 @pytest.mark.parametrize("write", HEADS, ids=lambda each: each.__name__)

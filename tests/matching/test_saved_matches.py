@@ -3,6 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,12 @@ def again(folder: Path, name: str, old: str, new: str) -> None:
     document.write_text(document.read_text().replace(before, hash_file(path)))
 
 
+def said(folder: Path, **facts: Any) -> None:
+    """Let `match.json` say something else."""
+    document = folder / "match.json"
+    document.write_text(json.dumps(json.loads(document.read_text()) | facts))
+
+
 def test_a_match_of_orders_and_one_of_payouts_hold(desk, sealed, tmp_path):
     """The payment of 100 is the order's; of the payout of 50 there arrived 49.5, less a fee."""
     assert saved(desk.lake, tmp_path) == desk.lake.path / "matches/2026-10/orders"
@@ -89,6 +96,8 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
     assert both.open_count == len(others) > 0
     place = both.save()
     assert status(sealed, kind="books-qbo")[0] == "held"
+    keys = [["entry_missing", "", name] for name, *_ in others[1:]]
+    said(place, open_rows=[["entry_missing", "", "another entry"], *keys])
     again(place, "rows.csv", others[0][0], "another entry")
     assert status(sealed, kind="books-qbo")[1].startswith("the lake gives other amounts of ")
 
@@ -105,6 +114,9 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
         (lambda at: again(at, "rows.csv", "100", "99"), "rows.csv does not add up to what"),
         (lambda at: again(at, "summary.csv", "100", "99"), "summary.csv does not add up to what"),
         (lambda at: again(at, "rows.csv", "true", "false"), "rows.csv does not add up to what"),
+        (lambda at: said(at, month="2026-09"), "names this seal, and another month"),
+        (lambda at: said(at, zone="Asia/Tehran"), "names this seal, and another month"),
+        (lambda at: said(at, open_rows=[["short", "A", ""]]), "rows.csv does not add up to what"),
     ],
 )
 def test_an_altered_match_is_named_by_its_file_and_not_packed(desk, sealed, tmp_path, alter, why):

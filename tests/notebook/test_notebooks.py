@@ -39,9 +39,9 @@ CELL_BY_CELL = [path for path in PATHS if path.stem[:2] != "02"]
 
 
 NO_PAYOUTS = """
- kind     currency  amount  fee   at
- payment  btc       1       0.01  2026-10-05T08:00
- payment  usdt      20      0.2   2026-10-06T08:00
+ kind     currency  amount  fee   at                fee_bearer  charged_amount  net_amount
+ payment  btc       1       0.01  2026-10-05T08:00  merchant    1               0.99
+ payment  usdt      20      0.2   2026-10-06T08:00  customer    20.2            20
 """
 
 

@@ -13,9 +13,9 @@ _LONGEST = 200
 # Two blanks end an account's name; ; begins a comment, : and , a tag in it, | splits a payee.
 _WITHOUT = ";:,|\t"
 _ACCOUNT = CodeForm(
-    r"(?![(\[*!;~])(?!.*  )[^;\t]{1,200}",
+    r"(?![(\[<*!;~])(?!.*  )[^;\t]{1,200}",
     "at most 200 signs without ; and without two blanks (␣␣) side by side, "
-    "begun by none of ( [ * ! ~",
+    "begun by none of ( [ < * ! ~",
     "income:sales",
 )
 Lines = Iterable[str]

@@ -39,8 +39,10 @@ from svc_analytics.warehouse.warehouse import of_one_snapshot, open_warehouse
 USD, BOOKS = "USD", "books"
 FOLDER, ENDING, DOCUMENT = "matches", "-matches", "match.json"
 SIDES = ("theirs", "ours")
-_FACTS = ("kind", "file", "file_digest", "open", "by", *SIDES, "zone", "calendar", "preset")
+_SUMS = ("open", "open_rows", "by", *SIDES)
+_FACTS = ("month", "kind", "file", "file_digest", *_SUMS, "zone", "calendar", "preset")
 ROWS, SUMMARY = "rows", "summary"
+_KEYS = ("code", "theirs_key", "ours_key")  # by which `open_rows` names a row
 _OURS = {
     "orders": """select payment_id as id, currency, amount, usd_value from payments
         where status = 'completed' and paid_at >= $start and paid_at < $end""",
@@ -124,10 +126,12 @@ def _fault(folder: Path, said: Mapping[str, Any], tables: list[list[Row]]) -> Me
 
 def _beside(proof: Proof, said: Mapping[str, Any], tables: list[list[Row]]) -> tuple[str, Message]:
     """Tell whether a match that is whole is of this month, as the lake has it now."""
-    facts = ("seal", "zone", "calendar")
-    if [said[name] for name in facts] != [proof.manifest[name] for name in facts]:
+    if said["seal"] != proof.manifest["seal"]:
         code = "matched.other_seal" if said["seal"] else "matched.before_seal"
         return UNCHECKED, Message(code, seal=str(said["seal"])[:12])
+    facts = {"month": "label", "zone": "zone", "calendar": "calendar"}
+    if any(said[name] != proof.manifest[of] for name, of in facts.items()):
+        return FAILED, Message("matched.other_month", document=DOCUMENT)
     if proof.lake is None:
         return UNCHECKED, Message("matched.no_lake")
     try:
@@ -178,9 +182,10 @@ def _is_sum(rows: list[Row], said: Mapping[str, Any]) -> bool:
         if coin := row[f"{side}_currency"]:
             for sums in (by[row["code"]][side], total[side]):
                 sums[coin] = EXACT.add(sums.get(coin, Decimal(0)), Decimal(row[f"{side}_amount"]))
-    opened = sum(row["is_open"] == "true" for row in firsts)
-    named = {side: said[side] for side in SIDES} | {"by": said["by"], "open": said["open"]}
-    return bool(named == _texts(total | {"by": by, "open": opened}))
+    opened = [[row[name] for name in _KEYS] for row in firsts if row["is_open"] == "true"]
+    named = {name: said[name] for name in _SUMS} | {"open_rows": sorted(said["open_rows"])}
+    opens = {"open": len(opened), "open_rows": sorted(opened)}
+    return bool(named == _texts(total | opens | {"by": by}))
 
 
 def _texts(value: Any) -> Any:

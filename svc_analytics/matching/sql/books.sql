@@ -1,6 +1,6 @@
 -- postings: the lines of the entries of both sides; a line of theirs without its cells is of the
 -- entry above, and one without its day of the day above that has its name. A posting of hledger that
--- need not balance, its account in brackets, is no part.
+-- need not balance, its account in brackets, is no part, unless we have an account of that name.
 with filled as (
     select
         * exclude (day),
@@ -11,6 +11,7 @@ with filled as (
             as head_row
     from list
     where account is null or account not like '(%)'
+        or account in (select account from entry_lines)
     window named as (partition by name order by row)
 ),
 
@@ -18,6 +19,14 @@ named as (
     select f.*, h.day as day_on, coalesce(h.name, h.text, '') as entry_name
     from filled as f
     join filled as h on h.row = f.head_row
+),
+
+-- An account of theirs may be one of ours with its name behind: of several, that of the longest code.
+ours as (
+    select n.account as named, max_by(o.account, length(o.account)) as account
+    from (select distinct account from list) as n
+    join entry_lines as o on n.account = o.account or starts_with(n.account, o.account || ' ')
+    group by n.account
 )
 
 select
@@ -31,8 +40,7 @@ select
         coalesce(debit, 0) - coalesce(credit, 0)
     ) as amount
 from named as n
-left join (select distinct account from entry_lines) as o
-    on n.account = o.account or starts_with(n.account, o.account || ' ')
+left join ours as o on n.account = o.named
 union all
 select 'one', null, null, day, id, id, $currency, account, amount from entry_lines
 ;
