@@ -222,7 +222,7 @@ class FigureCells:
             for coin in self.summary_page.coins.rows
             if value_of(coin, each) is None
         )
-        return next(reasons, unknown_reason(self.statement))
+        return next(reasons, UNDEFINED)  # as where a coin has a rate only since the period began
 
 
 def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:

@@ -20,8 +20,8 @@ from svc_analytics.render.document import Document
 from svc_analytics.warehouse.figures import as_moved, read_figures
 
 ALL_COINS = Message("All coins, USD")
-_BUT = "All coins but {coins}, USD"
-_BUT_MORE = "All coins but {coins} and {count} more, USD"
+_ALL_BUT = "All coins but {coins}, USD"
+_ALL_BUT_MORE = "All coins but {coins} and {count} more, USD"
 _MOST_NAMED = 3
 Row = Mapping[str, Any]
 _PAYMENTS = ("payments_count", "usd_gross_priced_count")
@@ -163,14 +163,14 @@ def head_of_sum(left_out: Sequence[str]) -> Message:
     if not left_out:
         return ALL_COINS
     if len(left_out) <= _MOST_NAMED:
-        return Message(_BUT, coins=", ".join(left_out))
+        return Message(_ALL_BUT, coins=", ".join(left_out))
     named = left_out[: _MOST_NAMED - 1]
-    return Message(_BUT_MORE, coins=", ".join(named), count=len(left_out) - len(named))
+    return Message(_ALL_BUT_MORE, coins=", ".join(named), count=len(left_out) - len(named))
 
 
 def is_of_all_coins(head: str) -> bool:
     """Whether a column is headed as the sums in USD of all coins are."""
-    return isinstance(head, Message) and head.code in (ALL_COINS.code, _BUT, _BUT_MORE)
+    return isinstance(head, Message) and head.code in (ALL_COINS.code, _ALL_BUT, _ALL_BUT_MORE)
 
 
 def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
