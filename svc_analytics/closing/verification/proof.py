@@ -40,6 +40,7 @@ from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
 from svc_analytics.proofs.tree import read_secret
 from svc_analytics.render.differences import RESTATEMENT
+from svc_analytics.render.findings import rule_text
 from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
@@ -51,8 +52,8 @@ _WORDS = {"detail", "message", "note"}  # columns in the words of a release
 _OF_RELEASE = {*_WORDS, "month"}  # of findings: releases tell their month differently
 _NOT_STATED = "it does not state what this release does: {names}"
 _OTHER_RELEASE = "svc-analytics {version} sealed it, another build"
-_FEWER = "{table} has {count} of {name} that the lake does not give"
-_MORE = "the lake now has {count} more of {name} than {table}"
+_FEWER = "{table} has what the lake does not give: {FINDING}"
+_MORE = "the lake now has what {table} does not: {FINDING}"
 _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
 # What differs, with no record changed, by what was read or found since the sealing.
 _SINCE = {"first_seen_at", "first_read_at", "last_read_at", "checked_at", "reading", "flags"}
@@ -354,10 +355,11 @@ def _other_findings(sealed: pa.Table, now: pa.Table, *, is_own: bool) -> Iterato
     old, new = (_counted(table, columns) for table in (sealed, now))
     place = columns.index("check_name")
     for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
-        text = Message(_FEWER, count=count, name=name, table=CHECKS)
+        text = Message(_FEWER, finding=translated(rule_text(name, count)), table=CHECKS)
         yield Findings(notes=[text]) if name == FINDING else doubt(text)
     for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
-        yield Findings(notes=[Message(_MORE, count=count, name=name, table=CHECKS)])
+        text = Message(_MORE, finding=translated(rule_text(name, count)), table=CHECKS)
+        yield Findings(notes=[text])
 
 
 def _are_reworded(sealed: pa.Table, now: pa.Table, *, is_own: bool) -> bool:
