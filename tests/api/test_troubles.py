@@ -143,8 +143,10 @@ def company(tmp_path_factory) -> Path:
     """A folder with an authority of a company, and a certificate that it issued for localhost."""
     folder = tmp_path_factory.mktemp("company")
     new, issued = ("req", "-x509", *EC, "-days", "2"), ("-CA", "ca.pem", "-CAkey", "ca.key")
-    openssl(folder, *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Company")
+    of_company = ("-subj", "/CN=Company", "-addext", "keyUsage=critical,keyCertSign")
+    openssl(folder, *new, "-keyout", "ca.key", "-out", "ca.pem", *of_company)
     of_host = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+    of_host += ("-addext", "basicConstraints=CA:FALSE")  # newer Pythons look at both
     openssl(folder, *new, *issued, "-keyout", "own.key", "-out", "own.pem", *of_host)
     return folder
 

@@ -241,7 +241,7 @@ def run_with(run: Callable[[], object], step: str | int, write: Callable[[], obj
     def called(frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_code.co_name
         is_step = event == "call" and frame.f_code.co_filename in CODE and name[0] != "<"
-        if is_step and {"lake", "job"} & frame.f_locals.keys():
+        if is_step and not {"lake", "job"}.isdisjoint(frame.f_locals):
             passed.append(name)
             if step in (name, len(passed)):
                 sys.setprofile(None)

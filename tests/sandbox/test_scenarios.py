@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from contextlib import ExitStack
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
@@ -158,13 +159,21 @@ def _interrupt(done, total):
 # Scenarios that are told otherwise than usual, and the files that tell of them.
 
 
-def lived(**told):
+@pytest.fixture
+def lived():
     """A service whose merchant does business as told, and all of its records."""
-    scenario = Scenario(seed=5, months=3, payments=120, business=Business(**told))
-    store = Store()
-    seed(store, scenario)
-    service = Service(store, Clock(scenario.current_month.end))
-    return service, list(service.records("payments")), list(service.records("payout_records"))
+    with ExitStack() as stores:
+
+        def live(**told):
+            scenario = Scenario(seed=5, months=3, payments=120, business=Business(**told))
+            store = stores.enter_context(Store())
+            seed(store, scenario)
+            service = Service(store, Clock(scenario.current_month.end))
+            return service, *(
+                list(service.records(name)) for name in ("payments", "payout_records")
+            )
+
+        yield live
 
 
 def verdict_of(service, payment):
@@ -174,7 +183,7 @@ def verdict_of(service, payment):
     return verify_receipt(payment["receipt"], ring, facts).verdict
 
 
-def test_tampered_receipts_are_of_three_kinds_and_of_the_full_months():
+def test_tampered_receipts_are_of_three_kinds_and_of_the_full_months(lived):
     """
     About every fourth: another's signature, an altered fact, a lost end. The service
     refuses each; what was paid since then has a good receipt.
@@ -186,7 +195,7 @@ def test_tampered_receipts_are_of_three_kinds_and_of_the_full_months():
     assert {verdict_of(service, payment) for payment in payments[120:]} == {"valid"}
 
 
-def test_receipt_secret_can_have_been_rotated_several_times():
+def test_receipt_secret_can_have_been_rotated_several_times(lived):
     """On the 12th of each of the last months; the ring handed out verifies every receipt."""
     service, payments, _ = lived(receipt_rotations=3)
     since = [entry.valid_from for entry in service.account.receipt_ring]
@@ -196,14 +205,14 @@ def test_receipt_secret_can_have_been_rotated_several_times():
     assert verdicts == {"valid", "valid_previous_secret"}
 
 
-def test_without_a_rotation_there_is_one_secret():
+def test_without_a_rotation_there_is_one_secret(lived):
     """In force since the beginning."""
     service, payments, _ = lived(receipt_rotations=0)
     assert len(service.account.receipt_ring) == 1
     assert {verdict_of(service, payment) for payment in payments} == {"valid"}
 
 
-def test_a_shop_sells_for_the_coins_it_is_told():
+def test_a_shop_sells_for_the_coins_it_is_told(lived):
     """And accepts no other, until its console says otherwise."""
     service, payments, records = lived(coins=("eth", "btc"))
     assert {row["currency"] for row in (*payments, *records)} == {"btc", "eth"}
@@ -211,7 +220,7 @@ def test_a_shop_sells_for_the_coins_it_is_told():
     assert service.me(key)["accepted_currencies"] == ["eth", "btc"]
 
 
-def test_busy_months_hold_more():
+def test_busy_months_hold_more(lived):
     """August a hundred times as busy as September and October."""
     _, payments, _ = lived(season=(1, 1, 1, 1, 1, 1, 1, 100, 1, 1, 1, 1))
     months = Counter(payment["paid_at"][:7] for payment in payments)
@@ -228,7 +237,7 @@ def test_fee_tiers_follow_each_other():
 
 
 @pytest.mark.parametrize(("one_in", "least", "most"), [(0, 0, 0), (1, 120, 10_000)])
-def test_refunds_are_as_frequent_as_told(one_in, least, most):
+def test_refunds_are_as_frequent_as_told(lived, one_in, least, most):
     """Never, or every payment; on the next day."""
     _, payments, records = lived(refunded_one_in=one_in, refund_days=(1,))
     refunds = [row for row in records if row["kind"] == "refund"]
