@@ -22,11 +22,9 @@ from svc_analytics.schema import MONEY
 _LINE = pa.schema({"id": pa.string(), "day": pa.date32(), "account": pa.string(), "amount": MONEY})
 
 
-def entry_tables(
-    lake: Lake, asked: Asked, month: str, at: PeriodOptions, preset: str | None
-) -> tuple[Asked, pa.Table]:
+def entry_tables(lake: Lake, asked: Asked, month: str, at: PeriodOptions) -> tuple[Asked, pa.Table]:
     """Return the question in the currency of the books, and the lines of their entries."""
-    if preset not in PRESETS:
+    if (preset := asked.preset) not in PRESETS:
         raise ConfigError(f"say which ledger it is, with --preset: {', '.join(PRESETS)}")
     accounts = read_accounts(lake.path / FILE)
     source = books_source(lake, month, at, may_be_provisional=True)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
+from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.closing import seals
 from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE, SIDES, Sums
 from svc_analytics.errors import ConfigError, DataError
@@ -275,17 +275,18 @@ def _write(table: pa.Table, path: Path) -> None:
             file.writelines(safe for _, safe in csv_pairs(table))
 
 
-class MatchOptions(PeriodOptions, total=False):
-    """How a list is matched; `match` says what each option is."""
-
-    month: str
-    within: Decimal | str | int
-    window: int
-    preset: str | None
-
-
-@option_defaults(month="", within=0, window=WINDOW, preset=None, zone="UTC", calendar=None)
-def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -> Match:
+def match(
+    lake: Lake,
+    kind: str,
+    source: Any,
+    *,
+    month: str = "",
+    within: Decimal | str | int = 0,
+    window: int = WINDOW,
+    preset: str | None = None,
+    zone: str = "UTC",
+    calendar: str | None = None,
+) -> Match:
     """Match a month with another list, such as orders: does it agree?
 
     `kind` is `orders`, a shop's orders beside the payments; `payouts`, what arrived by the list of
@@ -309,23 +310,22 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     check("kind", kind, str, 'a kind of list, such as "orders"')
     if kind not in KINDS:
         raise ConfigError(f"there is no kind {kind!r:.20} of list: there are {', '.join(KINDS)}")
-    check("month", options["month"], str, 'it as text, such as "2026-10"')
-    if not options["month"]:
+    check("month", month, str, 'it as text, such as "2026-10"')
+    if not month:
         raise ConfigError('give the month, such as month="2026-10"')
-    period = parse_period(options["month"], now(), options["zone"], options["calendar"])
-    within = _tolerance(str(options["within"]))
-    check("window", options["window"], int, "a whole number of days")
-    if options["window"] < 0:
+    period, tolerance = parse_period(month, now(), zone, calendar), _tolerance(str(within))
+    check("window", window, int, "a whole number of days")
+    if window < 0:
         raise ConfigError("window is a number of days, zero or more")
-    asked = Asked(kind, period, within, options["window"], preset=options["preset"])
+    asked = Asked(kind, period, tolerance, window, preset=preset)
     theirs = read_list(source)
     if any(ours <= {*theirs.headings} for ours in _OURS) or is_own_file(lake, theirs.digest):
         raise ConfigError(f"{theirs.name} is our own: give the list of the other side")
     headings = find_headings(kind, theirs.headings, lake.path, theirs.name)
     tables = {"known": read_known(lake.path, kind)}
     if kind == BOOKS:
-        at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
-        asked, entries = entry_tables(lake, asked, options["month"], at, options["preset"])
+        at = PeriodOptions(zone=zone, calendar=calendar)
+        asked, entries = entry_tables(lake, asked, month, at)
         tables["entry_lines"] = entries
     answer = match_tables(lake, asked, theirs, headings, tables)
     columns = {role: each for role, each in headings.columns.items() if each}

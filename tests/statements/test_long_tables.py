@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import QueryError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.statements import rules, tables
 from svc_analytics.statements.rules import find_exceptions
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse import warehouse
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
@@ -43,7 +44,7 @@ class FullDisk(io.BytesIO):
 def usual(desk) -> Statement:
     """A statement whose tables are in memory."""
     desk.serve(LEDGER)
-    return stated(desk, "2026-10")
+    return statement(desk.lake, "2026-10", as_of=stated(desk, "2026-10").as_of)
 
 
 def of_a_long_month(made: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Statement:
