@@ -40,7 +40,6 @@ from svc_analytics.closing.month_states import (
 )
 from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
-from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoService, Unavailable
@@ -54,7 +53,7 @@ from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import Note, check_currency, printed, write_folder
+from svc_analytics.render.folder import Note, check_currency, write_folder
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.finality import unread_again
@@ -390,9 +389,7 @@ def _write(
     write_folder(stated, target, output, links, make_seal, job.lake.storage)
     manifest = seals.read_manifest(target)
     if seal := manifest["seal"]:
-        job.proven.add(seal)
-        facts = printed(manifest, is_sealed=True)
-        job.shown[seal] = SealedStatement(target, manifest, new.as_version(version), facts)
+        job.note_sealed(target, manifest, new)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     closed = CloseResult(period.folder, state, target, version, seal, new.reasons, new.unknown)
     closed = replace(closed, table=table, receipts=new.receipts_state)

@@ -27,7 +27,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import GREGORIAN, Period, month_of
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
+from svc_analytics.render.folder import TABLE_FORMATS, Note, Output, printed
 from svc_analytics.statements.reading import check_names
 from svc_analytics.statements.statement import Statement
 
@@ -86,6 +86,14 @@ class Job:
         """Return the folder of a period's first version."""
         return (self.out or self.lake.path / seals.STATEMENTS / period.folder).absolute()
 
+    def note_sealed(self, folder: Path, manifest: seals.Manifest, statement: Statement) -> None:
+        """Note that this run sealed a statement, which forms can be made of as a proof gives it."""
+        facts, seal = printed(manifest, is_sealed=True), manifest["seal"]
+        self.proven.add(seal)
+        self.shown[seal] = Sealed(
+            folder, manifest, statement.as_version(manifest["version"]), facts
+        )
+
     def waits_for(self, period: Period) -> list[Reason]:
         """Say why a period is not sealed while a list lacks many records of it, or of before."""
         return [Reason(each.text) for each in self.short_lists if each.since < period.end]
@@ -139,7 +147,7 @@ def with_rates(job: Job, currency: str | None, rates: str | os.PathLike[str] | N
 
 
 def chosen_output(formats: Collection[str], language: Language, note: Note) -> Output:
-    """Return what is to be written, checked; a restatement is made from tables, so one is."""
+    """Return the forms to write, checked; a restatement is made from tables, so CSV is one."""
     formats = as_names("formats", formats, "csv")
     if formats and not {*TABLE_FORMATS} & {*formats}:
         formats = ("csv", *formats)

@@ -44,7 +44,7 @@ class FullDisk(io.BytesIO):
 def usual(desk) -> Statement:
     """A statement whose tables are in memory."""
     desk.serve(LEDGER)
-    return statement(desk.lake, "2026-10", as_of=stated(desk, "2026-10").as_of)
+    return stated(desk, "2026-10")
 
 
 def of_a_long_month(made: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Statement:

@@ -82,7 +82,8 @@ def stated(desk: Desk, month: str, **options: Any) -> Statement:
 
     def make() -> Statement:
         desk.extract()
-        return statement(desk.lake, month, **options)
+        made = statement(desk.lake, month, **options)
+        return replace(made, state=None)  # alone, without what became of its month
 
     found = prepared(desk, ("stated", month, repr(sorted(options.items()))), make)
     return replace(found)  # with tables of its own: another test begins with the same

@@ -101,7 +101,7 @@ def _checked(folder: Path, proof: Proof) -> SavedMatch:
     tables: list[list[Row]] = []
     try:
         said |= json.loads((folder / DOCUMENT).read_bytes())
-        fault = _fault(folder, said, tables)
+        tables, fault = _read_whole(folder, said)
     except _UNREADABLE as error:
         why = f"{type(error).__name__}: {error}"
         fault = Message("matched.unread", name=DOCUMENT, why=why)
@@ -110,18 +110,17 @@ def _checked(folder: Path, proof: Proof) -> SavedMatch:
     return SavedMatch(folder, said, status, said["seal"] == proof.manifest["seal"])
 
 
-def _fault(folder: Path, said: Mapping[str, Any], tables: list[list[Row]]) -> Message | None:
-    """Return the fault of the files of a match, if there is one; their rows join the tables."""
+def _read_whole(folder: Path, said: Mapping[str, Any]) -> tuple[list[list[Row]], Message | None]:
+    """Return the rows of each file of a match, and the fault of one, if there is one."""
     if not {*_FACTS} <= {*said} or said["kind"] not in {*_OURS, BOOKS}:
         raise ValueError(f"it does not say {', '.join(_FACTS)}")
     if fault := next(_altered(folder, said["files"]), None):
-        return fault
-    for name in sorted(said["files"]):
-        rows, is_rows = _read(folder / name), name.startswith(ROWS)
-        if not (_is_sum if is_rows else _is_summary)(rows, said):
-            return Message("matched.other_sums", name=name, document=DOCUMENT)
-        tables += [rows] * is_rows
-    return None
+        return [], fault
+    tables = {name: _read(folder / name) for name in sorted(said["files"])}
+    for name, rows in tables.items():
+        if not (_is_sum if name.startswith(ROWS) else _is_summary)(rows, said):
+            return [], Message("matched.other_sums", name=name, document=DOCUMENT)
+    return [rows for name, rows in tables.items() if name.startswith(ROWS)], None
 
 
 def _beside(proof: Proof, said: Mapping[str, Any], tables: list[list[Row]]) -> tuple[str, Message]:
