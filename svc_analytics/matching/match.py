@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 
 from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.books.accounts import FILE, read_accounts
-from svc_analytics.books.booked import FOLDER, Facts, Ledger, facts_of, read_booked
-from svc_analytics.books.export import Books
+from svc_analytics.books.booked import FOLDER
+from svc_analytics.books.export import books_for, entries_of_ledger
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover.books import books_for, books_source
+from svc_analytics.closing.handover.books import books_source
 from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE, SIDES, Sums
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
@@ -379,28 +379,18 @@ def entry_tables(lake: Lake, asked: Asked, month: str, at: PeriodOptions) -> tup
     """Return the question in the currency of the books, and the lines of their entries."""
     if (preset := asked.preset) not in PRESETS:
         raise ConfigError(f"say which ledger it is, with --preset: {', '.join(PRESETS)}")
-    accounts = read_accounts(lake.path / FILE)
     source = books_source(lake, month, at, may_be_provisional=True)
-    books = books_for(lake, source, accounts, PRESETS[preset])
+    books = books_for(lake, source, read_accounts(lake.path / FILE), preset)
     currency, places = books.journal.currency.lower(), books.journal.places
     rows = [
         (entry["id"], date.fromisoformat(entry["day"]), account, Decimal(cents).scaleb(-places))
-        for entry in _imported(lake, books, Ledger.of(lake.path, preset, accounts.file))
+        for entry in entries_of_ledger(lake, books, preset)
         for _, _, account, cents in entry["lines"]
     ]
     columns = list(zip(*rows, strict=True)) or [()] * len(_LINE)
     arrays = [pa.array(column, each.type) for column, each in zip(columns, _LINE, strict=True)]
     lines = pa.Table.from_arrays(arrays, schema=_LINE)
     return replace(asked, currency=currency), lines
-
-
-def _imported(lake: Lake, books: Books, ledger: Ledger) -> Iterator[Facts]:
-    """Yield the entries that were imported before these, which correct them, and these."""
-    before = read_booked(lake.path / FOLDER, ledger).get(books.journal.label, ())
-    for booked in before[: books.count]:
-        yield from booked["entries"]
-    for entry in books.journal.entries:
-        yield facts_of(entry, books.count)
 
 
 def is_own_file(lake: Lake, digest: str) -> bool:

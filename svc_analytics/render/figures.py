@@ -146,17 +146,20 @@ class FigureCells:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The figures by group in the order of the page: those of its face, then the others."""
-        columns = self.statement.tables["summary"].column_names
-        summary_page = self.summary_page.groups
+        columns, of_face = self.statement.tables["summary"].column_names, self.summary_page.groups
         first = {
-            title: [name for name in names if name in columns]
-            for title, names in summary_page.items()
+            title: [name for name in names if name in columns] for title, names in of_face.items()
         }
-        rest = by_group([name for name in columns if name not in self.summary_page.names])
         return first | {
-            more_on(title) if title in summary_page else title: names
-            for title, names in rest.items()
+            more_on(title) if title in of_face else title: names
+            for title, names in self.details.items()
         }
+
+    @cached_property
+    def details(self) -> dict[str, list[str]]:
+        """The figures that do not stand on the face, by group."""
+        columns, face = self.statement.tables["summary"].column_names, self.summary_page.names
+        return by_group([name for name in columns if name not in face])
 
     @property
     def priced_groups(self) -> dict[str, list[str]]:

@@ -266,13 +266,7 @@ class StatementTables:
 
     def details(self) -> DisplayTable:
         """Return the summary's other figures; of those in USD all coins add up."""
-        columns = self.statement.tables["summary"].column_names
-        known = {*self.summary_page.names}
-        groups = {
-            title: [name for name in names if name not in known]
-            for title, names in by_group(columns).items()
-        }
-        return self._of_figures("", groups)
+        return self._of_figures("", self._cells.details)
 
     def whole(self) -> DisplayTable:
         """Return all figures below one head, the face first."""
