@@ -17,7 +17,6 @@ from reference import MAKERS, PAGES
 import svc_analytics
 
 ROOT = Path(__file__).parents[1]
-_BESIDE = ("zensical.toml", "signatures.py")  # what Zensical itself reads
 _PLACE = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
 
 
@@ -25,7 +24,7 @@ def main(folder: Path) -> int:
     """Write the pages and the site into a folder; return 0 if nothing is wrong with them."""
     write_pages(folder / "pages")
     write_modules(folder / "modules")
-    settings, _ = (shutil.copy(ROOT / "docs" / name, folder) for name in _BESIDE)
+    settings = shutil.copy(ROOT / "docs" / "zensical.toml", folder)
     build = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
     return subprocess.run([*build, "--config-file", settings], check=False).returncode  # noqa: S603
 

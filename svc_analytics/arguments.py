@@ -4,19 +4,15 @@ The line names the argument, what was given, and what is wanted.
 """
 
 import os
-from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import format_instant, parse_bound, to_micros
+from svc_analytics.instants import format_instant, now as machine_clock, parse_bound, to_micros
 
 Instant = int | str | datetime  # how a person may write one; see `as_instant`
 PATH = (str, os.PathLike)
 _MOST_LETTERS = 40
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class PeriodOptions(TypedDict, total=False):
@@ -24,50 +20,6 @@ class PeriodOptions(TypedDict, total=False):
 
     zone: str
     calendar: str | None
-
-
-def option_defaults(**defaults: Any) -> Callable[[F], F]:
-    """Give a public function the defaults of its `**options`; no other name is taken.
-
-    `help` and Tab list them, as they list named arguments.
-    """
-
-    def with_defaults(function: F) -> F:
-        own = [*signature(function).parameters.values()][:-1]
-        options = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name]) for name in defaults
-        ]
-        known = signature(function).replace(parameters=[*own, *options])
-
-        @wraps(function)
-        def call(*values: Any, **options: Any) -> Any:
-            for strange in options.keys() - known.parameters.keys():
-                text = f"{function.__name__}() got an unexpected keyword argument {strange!r}"
-                raise TypeError(f"{text}: its options are {', '.join(defaults)}")
-            try:
-                bound = known.bind(*values, **options)
-            except TypeError as error:  # which names no function
-                raise TypeError(f"{function.__name__}(): {error}") from None
-            bound.apply_defaults()
-            return function(*bound.args, **bound.kwargs)
-
-        call.__signature__ = known  # type: ignore[attr-defined]
-        return call  # type: ignore[return-value]
-
-    return with_defaults
-
-
-def options_of(other: Callable[..., Any]) -> Callable[[F], F]:
-    """Let `help` and Tab list the options of a function that hands them all to another.
-
-    Its type stays its own: what checks types tells a wrong keyword by its name.
-    """
-
-    def with_options(function: F) -> F:
-        function.__signature__ = signature(other)  # type: ignore[attr-defined]
-        return function
-
-    return with_options
 
 
 def check(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:
@@ -166,6 +118,11 @@ such as tzinfo=datetime.UTC
     if isinstance(value, str):
         return parse_bound(value)
     return _in_range(name, value, wanted)
+
+
+def as_clock(now: Instant | None) -> int:
+    """Return the instant that stands for now: this machine's clock, unless another is given."""
+    return machine_clock() if now is None else as_instant("now", now)
 
 
 def _in_range(name: str, micros: int, wanted: str) -> int:

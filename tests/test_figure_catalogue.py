@@ -7,12 +7,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Unknown
 from svc_analytics.signing import receipt_tokens
-from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.figures import (
     NEEDS,

@@ -67,41 +67,6 @@ def test_an_argument_in_a_unit_names_the_unit(name):
     assert not wanted or re.search(r"microseconds|seconds", text), text
 
 
-# Each with its first arguments: the others are `**options`.
-WITH_OPTIONS = {
-    "close": ("data", "2026-10"),
-    "close_all_due": ("data",),
-    "compare": ("data",),
-    "explain_change": ("data",),
-    "statement": ("data", "2026-10"),
-}
-
-
-@pytest.mark.parametrize("name", WITH_OPTIONS)
-def test_the_options_of_a_function_are_the_ones_of_its_type(name):
-    """What `help` and Tab list, with a default each, is what type checkers know."""
-    function = inspect.unwrap(FUNCTIONS[name])
-    [options] = inspect.get_annotations(function, eval_str=True)["options"].__args__
-    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
-    listed = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
-    assert listed == {*options.__annotations__} and len(listed) > 4
-
-
-@pytest.mark.parametrize("name", WITH_OPTIONS)
-def test_an_option_that_does_not_exist_is_refused(name):
-    """A name that is spelled wrongly must not be passed over."""
-    refused = rf"{name}\(\) got an unexpected keyword argument 'zome': its options are .*zone"
-    with pytest.raises(TypeError, match=refused):
-        FUNCTIONS[name](*WITH_OPTIONS[name], zome="UTC")
-
-
-def test_arguments_that_do_not_fit_are_told_with_the_function():
-    """Too few or too many: the error begins with its name."""
-    for function, values in ((svc.close, ()), (svc.close_all_due, ("data", "2026-10"))):
-        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\)"):
-            function(*values)
-
-
 def test_the_help_of_a_statement_answers_the_first_questions():
     """What do I get, which columns, in which unit, what can go wrong."""
     text = help_of(svc.statement) + help_of(svc.Statement)

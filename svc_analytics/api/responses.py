@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from svc_analytics.errors import (
     WrongKeyClass,
 )
 from svc_analytics.formatting.texts import canonical_id
-from svc_analytics.instants import SECOND, to_micros
+from svc_analytics.instants import SECOND, now as machine_clock, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.records.raw_json import InvalidJson, plain_json
 from svc_analytics.records.record_parser import CALENDAR
@@ -171,7 +170,7 @@ def _read_retry_after(text: str | None, date: str | None) -> float | None:
     at, now = _read_date(text), _read_date(date)
     if at is None:
         return None
-    return max(0.0, (at - (time.time_ns() // 1000 if now is None else now)) / SECOND)
+    return max(0.0, (at - (machine_clock() if now is None else now)) / SECOND)
 
 
 def _read_date(text: str | None) -> int | None:

@@ -1,6 +1,6 @@
 """The books of a month: its entries for one system, and the lists that go with them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -11,7 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.books.accounts import Accounts, refusals
-from svc_analytics.books.booked import Imports, count_before, require_apart, unbooked
+from svc_analytics.books.booked import (
+    FOLDER,
+    Facts,
+    Imports,
+    Ledger,
+    count_before,
+    facts_of,
+    read_booked,
+    require_apart,
+    unbooked,
+)
 from svc_analytics.books.entries import DAY, Booking, make_entries
 from svc_analytics.books.entry import Journal
 from svc_analytics.books.movements import (
@@ -27,10 +37,12 @@ from svc_analytics.books.movements import (
 )
 from svc_analytics.books.presets.csv_files import csv_lines
 from svc_analytics.books.presets.preset import Preset
+from svc_analytics.config import read_rates_path
 from svc_analytics.errors import ConfigError, system_refusals
-from svc_analytics.external_rates import QUOTED, ExternalRates
+from svc_analytics.external_rates import QUOTED, ExternalRates, read_rates
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.texts import escape_formula, single_line
+from svc_analytics.lake.lake import Lake
 from svc_analytics.money import as_decimal, format_amount
 from svc_analytics.periods import Period
 
@@ -295,3 +307,40 @@ def _end_price(
         return None if usd is None else Fraction(usd)
     rate = rates.find(last_day)
     return rate.convert(usd) if rate else None
+
+
+# ---------- The books of a month for one ledger, by the settings of its lake
+
+
+def books_for(
+    lake: Lake,
+    source: BooksSource,
+    accounts: Accounts,
+    preset: str,
+    by: str = DAY,
+    rate_file: str | None = None,
+) -> Books:
+    """Make books for a system: at the rates of a file, behind what it imported of the lake."""
+    path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == "USD"
+    rates = None if is_usd else _rates_of(path, accounts)
+    booked = read_booked(lake.path / FOLDER, Ledger.of(lake.path, preset, accounts.file))
+    return make_books(source, accounts, by, rates, booked)
+
+
+def entries_of_ledger(lake: Lake, books: Books, preset: str) -> Iterator[Facts]:
+    """Yield the entries of a month that its ledger imported before, and those that are to come."""
+    ledger = Ledger.of(lake.path, preset, books.booking.accounts.file)
+    before = read_booked(lake.path / FOLDER, ledger).get(books.journal.label, ())
+    for booked in before[: books.count]:
+        yield from booked["entries"]
+    for entry in books.journal.entries:
+        yield facts_of(entry, books.count)
+
+
+def _rates_of(path: Path, accounts: Accounts) -> ExternalRates:
+    """Read the rates of the books' currency; an error says which line asks for it."""
+    try:
+        return read_rates(path, accounts.currency)
+    except ConfigError as error:
+        asks = f"{accounts.where('books', 'currency')} asks for {accounts.currency}"
+        raise ConfigError(f"{error}; {asks}") from error

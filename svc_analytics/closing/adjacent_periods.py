@@ -195,12 +195,9 @@ def say_unmet(closed: CloseResult, places: Iterable[Path], lake: Lake) -> CloseR
 
 def unmet_findings(lake: Lake, schema: pa.Schema) -> pa.Table:
     """Return a finding for each coin in which two sealed periods in a row do not meet."""
-    newest: dict[tuple[str, str, str], Sealed] = {}
-    for sealed in seals.all_sealed(lake.path / seals.STATEMENTS):
-        if sealed[1]["merchant"].get("id") != lake.merchant_id:
-            continue
-        key = seals.period_key(sealed[1])
-        newest[key] = max(newest.get(key, sealed), sealed, key=lambda one: one[1]["version"])
+    every, merchant = seals.all_sealed(lake.path / seals.STATEMENTS), lake.merchant_id
+    own = [sealed for sealed in every if sealed[1]["merchant"].get("id") == merchant]
+    newest = seals.newest_versions(own)
     rows = [
         row
         for before in newest.values()

@@ -9,22 +9,22 @@ is written beside it, with what differs. A month that cannot be final is written
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain, takewhile
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
-from svc_analytics.arguments import PATH, check, option_defaults
+from svc_analytics.arguments import PATH, check
 from svc_analytics.closing import adjacent_periods, due, seals
 from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer, Stamper
 from svc_analytics.closing.job import (
     Job,
-    JobOptions,
+    Read,
+    chosen_output,
     one_at_a_time,
     prepare_job,
     start,
@@ -40,18 +40,20 @@ from svc_analytics.closing.month_states import (
 )
 from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
-from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
+from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoService, Unavailable
 from svc_analytics.extraction.plan import Request, Seen
+from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period, parse_period, utc_months
 from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import check_currency, printed, write_folder
+from svc_analytics.render.folder import Note, check_currency, write_folder
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.finality import unread_again
@@ -59,38 +61,26 @@ from svc_analytics.statements.reading import Basis, check_names, name_empty
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.storage import merge_into
 
-_DEFAULTS: JobOptions = {
-    "zone": "UTC",
-    "calendar": None,
-    "formats": ("csv", "parquet"),
-    "grace_hours": due.GRACE_HOURS,
-    "metadata": (),
-    "settings": None,
-    "read": None,
-    "lang": "en",
-    "digits": "latin",
-    "sign": False,
-    "note": lambda text: None,
-}
 
-
-class CloseOptions(JobOptions, total=False):
-    """How one month is closed; `close` says what each option is."""
-
-    out: str | Path | None
-    currency: str | None
-    rates: str | os.PathLike[str] | None
-
-
-class CloseDueOptions(JobOptions, total=False):
-    """How all months that are due are closed; `close_all_due` says what each option is."""
-
-    longer: Collection[str]
-    on_closed: Callable[[CloseResult], None]
-
-
-@option_defaults(**_DEFAULTS, out=None, currency=None, rates=None)
-def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResult:
+def close(
+    lake: Lake,
+    month: str,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    formats: Collection[str] = ("csv", "parquet"),
+    grace_hours: int = due.GRACE_HOURS,
+    metadata: Collection[str] = (),
+    settings: Settings | None = None,
+    read: Read | None = None,
+    lang: str = "en",
+    digits: str = "latin",
+    sign: bool = False,
+    note: Note = lambda text: None,
+    out: str | Path | None = None,
+    currency: str | None = None,
+    rates: str | os.PathLike[str] | None = None,
+) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
     A quarter, such as `2026-Q3`, or a year, such as `2026`, needs the seals of all its months,
@@ -125,16 +115,17 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         >>> svc.close(lake, "2026-10").state  # doctest: +SKIP
         'sealed'
     """
-    check("out", out := options["out"], (*PATH, type(None)), 'a path, such as "out/2026-10"')
+    check("out", out, (*PATH, type(None)), 'a path, such as "out/2026-10"')
     beside = [Path(out).absolute().parent] if out else []
-    zone = lake_zone(lake, options["zone"], *beside)
-    period = parse_period(month, time.time_ns() // 1000, zone, options["calendar"])
+    zone = lake_zone(lake, zone, *beside)
+    period = parse_period(month, now(), zone, calendar)
     adjacent_periods.require_sealable(period)
-    check_currency(options["currency"], options["formats"])
-    job = prepare_job(lake, options, out)
-    job = with_rates(job, options["currency"], options["rates"])
+    check_currency(currency, formats)
+    output = chosen_output(formats, Language(lang, digits), note)
+    job = prepare_job(lake, output, grace_hours, metadata, settings, read, out)
+    job = with_rates(job, currency, rates)
     try:
-        job = start(job, options)
+        job = start(job)
     except (ConfigError, NoService, Unavailable) as error:
         return only_forms(job, period, error)
     due.check_is_over(period, job.clock, job.grace)
@@ -145,12 +136,27 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         keep_chain(lake)
         if sealed := job.shown.get(closed.seal or ""):
             closed = replace(closed, statement=sealed.statement)
-        closed = _marked(job, closed, Signer(lake, options["sign"]), Stamper(lake.storage))
+        closed = _marked(job, closed, Signer(lake, sign), Stamper(lake.storage))
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 
 
-@option_defaults(**_DEFAULTS, longer=(), on_closed=lambda closed: None)
-def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseResult]:
+def close_all_due(
+    lake: Lake,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    formats: Collection[str] = ("csv", "parquet"),
+    grace_hours: int = due.GRACE_HOURS,
+    metadata: Collection[str] = (),
+    settings: Settings | None = None,
+    read: Read | None = None,
+    lang: str = "en",
+    digits: str = "latin",
+    sign: bool = False,
+    note: Note = lambda text: None,
+    longer: Collection[str] = (),
+    on_closed: Callable[[CloseResult], None] = lambda closed: None,
+) -> list[CloseResult]:
     """Close every month that is over, oldest first, since the first with a record.
 
     A sealed month is not read again while the lake gives the same figures. Of the others the
@@ -170,9 +176,9 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
     Examples:
         >>> [closed.state for closed in svc.close_all_due(lake)]  # doctest: +SKIP
     """
-    kinds = due.check_kinds(options["longer"])
-    zone, calendar = options["zone"], options["calendar"]
-    job = start(prepare_job(lake, options), options)
+    kinds = due.check_kinds(longer)
+    output = chosen_output(formats, Language(lang, digits), note)
+    job = start(prepare_job(lake, output, grace_hours, metadata, settings, read))
     with one_at_a_time(lake):
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = [
@@ -182,12 +188,12 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         results: dict[str, CloseResult] = {}
         _verify_receipts(job, months)
         keep_chain(lake)
-        signer, stamper = Signer(lake, options["sign"]), Stamper(lake.storage)
+        signer, stamper = Signer(lake, sign), Stamper(lake.storage)
         for closed in chain(_close_all(job, months, kinds), waiting):
             notes = _notes(job, closed, months, results)
             marked = _marked(job, closed, signer, stamper)
             results[closed.label] = marked.with_notes(notes).logged()
-            options["on_closed"](results[closed.label])
+            on_closed(results[closed.label])
     keep_results(lake, job.contents, results.values())
     return [*results.values()]
 
@@ -333,14 +339,11 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     result = replace(result, receipts=new.receipts_state)
     if table.num_rows:
         result = replace(result, table=table, new_lines=new.tables["lines"])
-    if proof.sealed and result.table is None:
+    elif proof.sealed:
         job.shown[seal] = proof.sealed
-    known = [
-        *balance_notes(job.lake, manifest, period),
-        *proof.findings.verdicts,
-        *proof.findings.left_out,
-    ]
-    return result.with_notes([*known, *forms_left_out(job.output, new)])
+    known = [*proof.findings.verdicts, *proof.findings.left_out]
+    notes = [*balance_notes(job.lake, manifest, period), *known]
+    return result.with_notes([*notes, *forms_left_out(job.output, new)])
 
 
 def _sealed_before(job: Job, period: Period) -> seals.Sealed | None:
@@ -354,12 +357,6 @@ def _sealed_before(job: Job, period: Period) -> seals.Sealed | None:
     if before:
         require_unaltered(job.lake, *before, is_proven=before[1]["seal"] in job.proven)
     return before
-
-
-def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
-    """Return a statement that was sealed just now, as a verification would read it."""
-    facts = printed(manifest, is_sealed=True)
-    return SealedStatement(folder, manifest, new.as_version(manifest["version"]), facts)
 
 
 def _write(
@@ -392,8 +389,7 @@ def _write(
     write_folder(stated, target, output, links, make_seal, job.lake.storage)
     manifest = seals.read_manifest(target)
     if seal := manifest["seal"]:
-        job.proven.add(seal)
-        job.shown[seal] = _sealed_now(target, manifest, new)
+        job.note_sealed(target, manifest, new)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     closed = CloseResult(period.folder, state, target, version, seal, new.reasons, new.unknown)
     closed = replace(closed, table=table, receipts=new.receipts_state)
@@ -440,17 +436,15 @@ class Readings:
             return self._doubts.pop(period)
         self._job.note(Message("reading {label} again", label=period.folder))
         unread = self._read(period.start, period.end)
-        if unread is not None:
-            return unread
-        return [Reason(Message("reason.still_changes", count=MOST_PASSES))]
+        changes = Message("reason.still_changes", count=MOST_PASSES)
+        return [Reason(changes)] if unread is None else unread
 
     def _following(self, first: Period) -> list[Period]:
         """Return a month and those behind it that have no seal, not too many to read together."""
         behind = (month for month in self._due if month.start > first.start)
         months = [first, *takewhile(self._is_to_read, behind)]
         counts = accumulate(_records(self._job.lake, months))
-        counted = zip(months, counts, strict=True)
-        return [month for month, count in counted if count <= MOST_TOGETHER]
+        return [m for m, count in zip(months, counts, strict=True) if count <= MOST_TOGETHER]
 
     def _is_to_read(self, month: Period) -> bool:
         return not (seals.versions(self._job.folder(month)) or self._job.waits_for(month))

@@ -18,7 +18,7 @@ from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.config import Settings, read_rates_path, read_settings
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import ExtractionResult, Request, ShortList
+from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request, ShortList
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
@@ -27,7 +27,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import GREGORIAN, Period, month_of
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
+from svc_analytics.render.folder import TABLE_FORMATS, Note, Output, printed
 from svc_analytics.statements.reading import check_names
 from svc_analytics.statements.statement import Statement
 
@@ -58,9 +58,9 @@ class Job:
     output: Output
     metadata: tuple[str, ...]
     grace: int
-    out: Path | None
-    clock: int  # up to when the lake was read, in UTC microseconds
-    notes: tuple[Message, ...]  # what bringing it up to date brought to light
+    out: Path | None = None
+    clock: int = 0  # up to when the lake was read, in UTC microseconds
+    notes: tuple[Message, ...] = ()  # what bringing it up to date brought to light
     short_lists: tuple[ShortList, ...] = ()
     proven: set[str] = field(default_factory=set)  # the seals that this run has proven, or made
     rates: ExternalRates | None = None  # of another currency, where one was asked for
@@ -86,6 +86,14 @@ class Job:
         """Return the folder of a period's first version."""
         return (self.out or self.lake.path / seals.STATEMENTS / period.folder).absolute()
 
+    def note_sealed(self, folder: Path, manifest: seals.Manifest, statement: Statement) -> None:
+        """Note that this run sealed a statement, which forms can be made of as a proof gives it."""
+        facts, seal = printed(manifest, is_sealed=True), manifest["seal"]
+        self.proven.add(seal)
+        self.shown[seal] = Sealed(
+            folder, manifest, statement.as_version(manifest["version"]), facts
+        )
+
     def waits_for(self, period: Period) -> list[Reason]:
         """Say why a period is not sealed while a list lacks many records of it, or of before."""
         return [Reason(each.text) for each in self.short_lists if each.since < period.end]
@@ -95,36 +103,40 @@ class Job:
         return [self.folder(period), self.statements / period.folder]
 
 
-def start(job: Job, options: JobOptions) -> Job:
+def start(job: Job) -> Job:
     """Bring the lake up to date; return the run with its clock."""
-    has_own = options["read"] is not None
-    done = job.read(Request()) if has_own else update.extract(job.lake, job.settings, Request())
+    done = job.read(Request())
     notes = (*done.retractions, *done.notes, *ahead(job.lake))
     lists = tuple(done.short_lists.values())
     return replace(job, clock=done.read_to, notes=notes, short_lists=lists)
 
 
-def prepare_job(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job:
+def read_for_close(
+    lake: Lake, settings: Settings, request: Request, on_page: OnPage | None = None
+) -> ExtractionResult:
+    """Bring a lake up to date; a month that is read again leaves the views as they are."""
+    read = update.read_again if request.rereads else update.extract
+    return read(lake, settings, request, on_page=on_page)
+
+
+def prepare_job(
+    lake: Lake,
+    output: Output,
+    grace_hours: int,
+    metadata: Collection[str],
+    settings: Settings | None,
+    read: Read | None,
+    out: str | Path | None = None,
+) -> Job:
     """Check the options; nothing is read yet, so the run has no clock."""
     check_lake(lake)
-    hours, read, settings = options["grace_hours"], options["read"], options["settings"]
-    check("grace_hours", hours, (int, float), "a number of hours, such as 24")
-    output = _output(options)
-    names = check_names(options["metadata"])
+    check("grace_hours", grace_hours, (int, float), "a number of hours, such as 24")
+    names = check_names(metadata)
     if read is None:
         settings = settings or read_settings(lake.path)
-        read = partial(update.read_again, lake, settings)
-    return Job(
-        lake=lake,
-        read=read,
-        settings=settings,
-        output=output,
-        metadata=names,
-        grace=hours * HOUR,
-        out=None if out is None else local_path("out", out),
-        clock=0,
-        notes=(),
-    )
+        read = partial(read_for_close, lake, settings)
+    folder = None if out is None else local_path("out", out)
+    return Job(lake, read, settings, output, names, grace_hours * HOUR, folder)
 
 
 def with_rates(job: Job, currency: str | None, rates: str | os.PathLike[str] | None) -> Job:
@@ -134,11 +146,12 @@ def with_rates(job: Job, currency: str | None, rates: str | os.PathLike[str] | N
     return replace(job, rates=read_rates(read_rates_path(job.lake.path, rates), currency))
 
 
-def _output(options: JobOptions) -> Output:
-    formats = as_names("formats", options["formats"], "csv")
+def chosen_output(formats: Collection[str], language: Language, note: Note) -> Output:
+    """Return the forms to write, checked; a restatement is made from tables, so CSV is one."""
+    formats = as_names("formats", formats, "csv")
     if formats and not {*TABLE_FORMATS} & {*formats}:
-        formats = ("csv", *formats)  # a restatement is made from tables
-    output = Output(formats, Language(options["lang"], options["digits"]), options["note"])
+        formats = ("csv", *formats)
+    output = Output(formats, language, note)
     output.check()
     return output
 

@@ -139,6 +139,11 @@ def all_sealed(statements: Path) -> list[Sealed]:
     return [(path, manifest) for path, manifest in folders if manifest and manifest.get("seal")]
 
 
+def newest_versions(sealed: Iterable[Sealed]) -> dict[tuple[str, str, str], Sealed]:
+    """Return the newest of these sealed versions of each period, by its key."""
+    return {period_key(one[1]): one for one in sorted(sealed, key=lambda one: one[1]["version"])}
+
+
 def period_key(manifest: Manifest) -> tuple[str, str, str]:
     """Return the key that all versions of a period share: label, calendar and zone."""
     return manifest["label"], manifest["calendar"], manifest["zone"]

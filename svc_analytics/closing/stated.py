@@ -1,30 +1,42 @@
 """Statements and comparisons that know what became of their months: what people call."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Unpack
+from pathlib import Path
 
 from svc_analytics.arguments import (
     Instant,
     PeriodOptions,
+    as_clock,
     as_instant,
     as_names,
     check,
-    option_defaults,
-    options_of,
 )
 from svc_analytics.closing.month_states import with_state
-from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import TO_DATE
-from svc_analytics.statements import comparison as comparisons, statement as statements
+from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.periods import TO_DATE, parse_period
+from svc_analytics.proofs.sealed_zones import lake_zone
+from svc_analytics.signing.secrets import Secrets
+from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.change import THRESHOLD, Change, explain_comparison
-from svc_analytics.statements.comparison import CompareOptions, Comparison
-from svc_analytics.statements.statement import Statement, StatementOptions
+from svc_analytics.statements.comparison import Comparison, compare_periods, named_periods
+from svc_analytics.statements.reading import Basis, check_names
+from svc_analytics.statements.statement import Statement, prepare
 
 
-@options_of(statements.statement)
-def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> Statement:
+def statement(
+    lake: Lake,
+    month: str,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    now: Instant | None = None,
+    as_of: Instant | None = None,
+    webhooks: str | Path | None = None,
+    webhook_secrets: Secrets | None = None,
+    metadata: Collection[str] = (),
+) -> Statement:
     """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
 
     Or of a quarter, such as `2026-Q3`, of a year, such as `2026` or `1405`, or of a year to date:
@@ -56,16 +68,26 @@ def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> St
         >>> st = svc.statement(lake, "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
         >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
     """
-    result = statements.statement(lake, month, **options)
-    return result if options.get("as_of") is not None else _stated(lake, result, options.get("now"))
+    check_lake(lake)
+    names, clock = check_names(metadata), as_clock(now)
+    at = None if as_of is None else as_instant("as_of", as_of)
+    period = parse_period(month, clock, lake_zone(lake, zone), calendar)
+    basis = Basis(clock, read_assertions(lake.path), names, at, now=clock, may_be_cached=True)
+    new = prepare(lake, period, basis, webhooks, webhook_secrets)
+    return _stated(lake, new, clock) if at is None else new
 
 
-@options_of(comparisons.compare)
 def compare(
     lake: Lake,
     before: str | None = None,
     after: str | None = None,
-    **options: Unpack[CompareOptions],
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    only: Sequence[str] | None = None,
+    coins: Sequence[str] | None = None,
+    exact: bool = False,
+    now: Instant | None = None,
 ) -> Comparison:
     """Compare two months, quarters or years, figure by figure and coin by coin.
 
@@ -89,25 +111,26 @@ def compare(
     Examples:
         >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
     """
-    both = comparisons.compare(lake, before, after, **options)
-    old, new = (_stated(lake, each, options.get("now")) for each in (both.old, both.new))
-    return both.of_statements(old, new)
+    check_lake(lake)
+    figures = None if only is None else as_names("only", only, "net_settlement")
+    named, clock = None if coins is None else as_names("coins", coins, "btc"), as_clock(now)
+    at = PeriodOptions(zone=zone, calendar=calendar)
+    periods = named_periods(before, after, lake, clock, at)
+    both = compare_periods(lake, periods, clock, figures, named)
+    old, new = (_stated(lake, each, clock) for each in (both.old, both.new))
+    return replace(both.of_statements(old, new), is_exact=exact)
 
 
-class ChangeOptions(PeriodOptions, total=False):
-    """How the changes of two periods are explained; `explain_change` says each option's meaning."""
-
-    coins: Sequence[str] | None
-    threshold: Decimal | int
-    now: Instant | None
-
-
-@option_defaults(zone="UTC", calendar=None, coins=None, threshold=THRESHOLD, now=None)
 def explain_change(
     lake: Lake,
     before: str | None = None,
     after: str | None = None,
-    **options: Unpack[ChangeOptions],
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    coins: Sequence[str] | None = None,
+    threshold: Decimal | int = THRESHOLD,
+    now: Instant | None = None,
 ) -> Change:
     """Explain why figures moved between two periods: split each change into parts.
 
@@ -131,16 +154,12 @@ def explain_change(
         >>> why.parts[["figure", "currency", "unit", "part", "amount"]]  # doctest: +SKIP
     """
     wanted = "per cent as a whole number or a Decimal, such as 10"
-    check("threshold", options["threshold"], (int, Decimal), wanted)
-    at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
-    both = compare(lake, before, after, **at, now=options["now"])
-    coins = None if options["coins"] is None else as_names("coins", options["coins"], "btc")
-    return explain_comparison(both, coins, options["threshold"])
+    check("threshold", threshold, (int, Decimal), wanted)
+    both = compare(lake, before, after, zone=zone, calendar=calendar, now=now)
+    named = None if coins is None else as_names("coins", coins, "btc")
+    return explain_comparison(both, named, threshold)
 
 
-def _stated(lake: Lake, own: Statement, now: Instant | None) -> Statement:
+def _stated(lake: Lake, own: Statement, clock: int) -> Statement:
     """Return a statement with the state of its period; a year to date is never closed."""
-    if own.period.kind == TO_DATE:
-        return own
-    clock = time.time_ns() // 1000 if now is None else as_instant("now", now)
-    return with_state(lake, own, clock)
+    return own if own.period.kind == TO_DATE else with_state(lake, own, clock)

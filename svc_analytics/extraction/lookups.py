@@ -21,6 +21,7 @@ from svc_analytics.coverage import Span
 from svc_analytics.errors import ConfigError, DataError, NotFound, ProtocolError, Unavailable
 from svc_analytics.files import locked
 from svc_analytics.formatting.texts import canonical_id
+from svc_analytics.instants import now as machine_clock
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import begin_side_folders, keep_objects
 from svc_analytics.messages import Message
@@ -224,7 +225,7 @@ def _parse_object(stream: Stream, document: Mapping[str, Any]) -> pa.Table:
         body = msgspec.json.encode({"data": [document], "next_cursor": None})
     except (OverflowError, ValueError, RecursionError) as error:
         raise DataError("it holds a value that cannot be written") from error
-    records = parse_records(stream, Page(body, None), time.time_ns() // 1000)
+    records = parse_records(stream, Page(body, None), machine_clock())
     for rejected in records.rejected:
         raise DataError(rejected.reason)
     return records.rows

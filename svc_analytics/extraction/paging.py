@@ -26,7 +26,7 @@ from svc_analytics.errors import (
 )
 from svc_analytics.extraction.batches import BatchQueue, PageBatch
 from svc_analytics.extraction.segments import PADDING, Progress, Segment, SegmentQueue
-from svc_analytics.instants import BEGINNING, SECOND, format_instant
+from svc_analytics.instants import BEGINNING, SECOND, format_instant, now as machine_clock
 from svc_analytics.records.bulk_parser import ScannedPage, load_parser, scan_page
 from svc_analytics.records.page import Page
 from svc_analytics.records.record_parser import RejectedRecord
@@ -93,7 +93,7 @@ class Sweep:
         self._segments.note_times(self._fetch_seconds, time.monotonic() - came_at)
         if self._segment.end != end_before:
             self._reopenings = 0
-            if page.next_cursor is not None and self._size.may_rise(len(page.body)):
+            if page.next_cursor is not None and self._size.rise(len(page.body)):
                 self._open()  # a cursor may hold only for the limit that it was given for
         return page.next_cursor is None
 
@@ -148,7 +148,7 @@ class Sweep:
 
     def _scan(self, page: Page) -> None:
         with _DECODING:
-            scanned = scan_page(self._segment.stream, page, time.time_ns() // 1000)
+            scanned = scan_page(self._segment.stream, page, machine_clock())
         keys = record_keys(scanned)
         is_repeat = self._seam.cross(scanned, keys)
         is_last, end_before = page.next_cursor is None, self._segment.end
@@ -364,8 +364,8 @@ class PageSize:
             raise TooLarge(message, path=refusal.path) from refusal
         self.limit = max(self.limit // FEWER, 1)
 
-    def may_rise(self, size: int) -> bool:
-        """Ask for more records again after a page of so many bytes; tell whether to."""
+    def rise(self, size: int) -> bool:
+        """Ask for more records again where a page had few bytes; tell whether it is so."""
         may = self.limit < MAX_LIMIT and size * MORE * 2 <= LARGE
         self.limit = min(self.limit * MORE, MAX_LIMIT) if may else self.limit
         return may
@@ -400,7 +400,7 @@ class StallWatch:
 
     def note(self, keys: Sequence[Hashable], *, has_moved: bool) -> None:
         """Note a page by what names its records; refuse a list too long without progress."""
-        if has_moved or self._has_new(keys):
+        if has_moved or self._note_keys(keys):
             self._note_progress()
             return
         self._pages += 1
@@ -414,8 +414,8 @@ class StallWatch:
         self._moved_at = self._clock()
         self._pages = 0
 
-    def _has_new(self, keys: Sequence[Hashable]) -> bool:
-        """Tell whether a key was not seen before, and remember them all.
+    def _note_keys(self, keys: Sequence[Hashable]) -> bool:
+        """Remember keys; tell whether one of them was not seen before.
 
         One bit for each, by its hash, so that memory does not grow with the list. A new key
         may fall on a bit that is set; of many pages of new keys, not all do.

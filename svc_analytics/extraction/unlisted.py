@@ -5,7 +5,6 @@ and then by its id. A record that moved or changed is published as the service g
 id. One that is gone, or known and not listed, stays: the file of its month notes it.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +21,7 @@ from svc_analytics.extraction.batches import Reading
 from svc_analytics.extraction.plan import FEW, ExtractionResult, ShortList, few_spans, find_holes
 from svc_analytics.extraction.segments import Segment, SegmentQueue
 from svc_analytics.extraction.workers import WorkerPool
+from svc_analytics.instants import now as machine_clock
 from svc_analytics.lake.coverage_footer import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.side_files import QuarantinedRecord
 from svc_analytics.lake.writing.writer import LakeWriter
@@ -124,7 +124,7 @@ class MissingRecords:
         """Look an id up: return its record, or what the service or its address has against it."""
         try:
             page = self._service.record(self._stream, each.id)
-            return parse_records(self._stream, page, time.time_ns() // 1000)
+            return parse_records(self._stream, page, machine_clock())
         except (KeyRefused, NoService):
             raise
         except (ApiError, ConfigError) as error:

@@ -1,6 +1,5 @@
 """The lake's status: rows, coverage and freshness per stream."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage, Spans, gaps, union
-from svc_analytics.instants import BEGINNING
+from svc_analytics.instants import BEGINNING, now as machine_clock
 from svc_analytics.lake.checksums import read_signed_footer
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.index.month_index import instants_of_group
@@ -79,7 +78,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
     ends = [_ends(lake, stream, label) for label in {*with_rows[:1], *with_rows[-1:]}]
     first_at = min((first for first, _ in ends), default=None)
     last_at = max((last for _, last in ends), default=None)
-    now = max(time.time_ns() // 1000, last_at or 0)
+    clock = max(machine_clock(), last_at or 0)
     columns = frozenset[str]().union(*(footer.columns for footer in footers.values()))
     return StreamStatus(
         stream.name,
@@ -95,7 +94,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
         written_at=max((footer.written_at for footer in footers.values()), default=None),
         confirmed=union(*(footer.confirmed for footer in footers.values())),
         unlisted={label: len(each.unlisted) for label, each in footers.items() if each.unlisted},
-        early=early_claims(footers.values(), now),
+        early=early_claims(footers.values(), clock),
         unknown=tuple(sorted(columns - {*stream.schema.names})),
     )
 

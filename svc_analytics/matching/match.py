@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.arguments import PeriodOptions, as_names, check, option_defaults
+from svc_analytics.arguments import PeriodOptions, as_names, check
+from svc_analytics.books.accounts import FILE, read_accounts
+from svc_analytics.books.booked import FOLDER
+from svc_analytics.books.export import books_for, entries_of_ledger
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing import seals
+from svc_analytics.closing.handover.books import books_source
 from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE, SIDES, Sums
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.files import hash_file, replacing_folder
@@ -27,7 +34,6 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import tool_version
 from svc_analytics.lake.typed_files import append_rows, read_rows
-from svc_analytics.matching.books import entry_tables, is_own_file
 from svc_analytics.matching.headings import BOOKS, KINDS, find_headings
 from svc_analytics.matching.list_file import read_list
 from svc_analytics.matching.matcher import WINDOW, Asked, match_tables
@@ -275,17 +281,18 @@ def _write(table: pa.Table, path: Path) -> None:
             file.writelines(safe for _, safe in csv_pairs(table))
 
 
-class MatchOptions(PeriodOptions, total=False):
-    """How a list is matched; `match` says what each option is."""
-
-    month: str
-    within: Decimal | str | int
-    window: int
-    preset: str | None
-
-
-@option_defaults(month="", within=0, window=WINDOW, preset=None, zone="UTC", calendar=None)
-def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -> Match:
+def match(
+    lake: Lake,
+    kind: str,
+    source: Any,
+    *,
+    month: str = "",
+    within: Decimal | str | int = 0,
+    window: int = WINDOW,
+    preset: str | None = None,
+    zone: str = "UTC",
+    calendar: str | None = None,
+) -> Match:
     """Match a month with another list, such as orders: does it agree?
 
     `kind` is `orders`, a shop's orders beside the payments; `payouts`, what arrived by the list of
@@ -309,23 +316,22 @@ def match(lake: Lake, kind: str, source: Any, **options: Unpack[MatchOptions]) -
     check("kind", kind, str, 'a kind of list, such as "orders"')
     if kind not in KINDS:
         raise ConfigError(f"there is no kind {kind!r:.20} of list: there are {', '.join(KINDS)}")
-    check("month", options["month"], str, 'it as text, such as "2026-10"')
-    if not options["month"]:
+    check("month", month, str, 'it as text, such as "2026-10"')
+    if not month:
         raise ConfigError('give the month, such as month="2026-10"')
-    period = parse_period(options["month"], now(), options["zone"], options["calendar"])
-    within = _tolerance(str(options["within"]))
-    check("window", options["window"], int, "a whole number of days")
-    if options["window"] < 0:
+    period, tolerance = parse_period(month, now(), zone, calendar), _tolerance(str(within))
+    check("window", window, int, "a whole number of days")
+    if window < 0:
         raise ConfigError("window is a number of days, zero or more")
-    asked = Asked(kind, period, within, options["window"], preset=options["preset"])
+    asked = Asked(kind, period, tolerance, window, preset=preset)
     theirs = read_list(source)
     if any(ours <= {*theirs.headings} for ours in _OURS) or is_own_file(lake, theirs.digest):
         raise ConfigError(f"{theirs.name} is our own: give the list of the other side")
     headings = find_headings(kind, theirs.headings, lake.path, theirs.name)
     tables = {"known": read_known(lake.path, kind)}
     if kind == BOOKS:
-        at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
-        asked, entries = entry_tables(lake, asked, options["month"], at, options["preset"])
+        at = PeriodOptions(zone=zone, calendar=calendar)
+        asked, entries = entry_tables(lake, asked, month, at)
         tables["entry_lines"] = entries
     answer = match_tables(lake, asked, theirs, headings, tables)
     columns = {role: each for role, each in headings.columns.items() if each}
@@ -361,3 +367,34 @@ def read_known(folder: Path, kind: str) -> pa.Table:
     }
     known = [{"code": code, "key": key, "said": text} for (code, key), text in said.items()]
     return pa.Table.from_pylist(known, _KNOWN)
+
+
+# ---------- The entries of the books, beside a ledger's export
+
+
+_LINE = pa.schema({"id": pa.string(), "day": pa.date32(), "account": pa.string(), "amount": MONEY})
+
+
+def entry_tables(lake: Lake, asked: Asked, month: str, at: PeriodOptions) -> tuple[Asked, pa.Table]:
+    """Return the question in the currency of the books, and the lines of their entries."""
+    if (preset := asked.preset) not in PRESETS:
+        raise ConfigError(f"say which ledger it is, with --preset: {', '.join(PRESETS)}")
+    source = books_source(lake, month, at, may_be_provisional=True)
+    books = books_for(lake, source, read_accounts(lake.path / FILE), preset)
+    currency, places = books.journal.currency.lower(), books.journal.places
+    rows = [
+        (entry["id"], date.fromisoformat(entry["day"]), account, Decimal(cents).scaleb(-places))
+        for entry in entries_of_ledger(lake, books, preset)
+        for _, _, account, cents in entry["lines"]
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * len(_LINE)
+    arrays = [pa.array(column, each.type) for column, each in zip(columns, _LINE, strict=True)]
+    lines = pa.Table.from_arrays(arrays, schema=_LINE)
+    return replace(asked, currency=currency), lines
+
+
+def is_own_file(lake: Lake, digest: str) -> bool:
+    """Tell whether a list is a file that `books` wrote beside the lake."""
+    folder = lake.path / FOLDER
+    files = (path for path in folder.glob("*") if path.is_file())
+    return any(sha256(path.read_bytes()).hexdigest() == digest for path in files)

@@ -270,7 +270,8 @@ def plan_reading(file: BinaryIO, chunk: Any, source: str) -> ReadPlan:
             continue
         if page.encoding in largest:
             largest[page.encoding] = max(largest[page.encoding], page.size)
-        if window.is_too_large_with(page):
+        window.add(page)
+        if window.is_too_large:
             rows = 1
     is_numbered = dictionary > 0 and not any(largest.values())  # Arrow numbers no others
     # A text may be as long as its page, and each row that shares it is a copy.
@@ -285,10 +286,15 @@ class _Window:
         self._pages = deque[_PageExtent]()
         self._size = self._values = 0
 
-    def is_too_large_with(self, page: _PageExtent) -> bool:
-        """Add a page; tell whether several are too large together."""
+    @property
+    def is_too_large(self) -> bool:
+        """Whether several pages are too large together."""
+        return len(self._pages) > 2 and self._size > TOGETHER
+
+    def add(self, page: _PageExtent) -> None:
+        """Add the next page; the oldest that no such rows stand on leave."""
         if not page.values:
-            return False
+            return
         self._pages.append(page)
         self._size += page.size
         self._values += page.values
@@ -296,7 +302,6 @@ class _Window:
             oldest = self._pages.popleft()
             self._size -= oldest.size
             self._values -= oldest.values
-        return len(self._pages) > 2 and self._size > TOGETHER
 
 
 def _refuse(page: _PageExtent, column: str, source: str) -> None:

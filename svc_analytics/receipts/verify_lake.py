@@ -6,7 +6,6 @@ and a fingerprint of the key ring and the rules. A later run verifies only where
 
 import hashlib
 import hmac
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
@@ -22,6 +21,7 @@ from svc_analytics.errors import LakeError, system_refusals
 from svc_analytics.files import locked
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.instants import now as machine_clock
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
@@ -29,7 +29,7 @@ from svc_analytics.lake.side_files import begin_side_folders, list_files
 from svc_analytics.messages import Message
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts.bulk import BulkVerifier, VerifyOnline
-from svc_analytics.receipts.helpers import (
+from svc_analytics.receipts.helper_processes import (
     PlainRing,
     begin_helper,
     map_shared,
@@ -134,7 +134,7 @@ class _Verification:
         lake, storage = self.lake, self.lake.storage
         with lake.snapshot([PAYMENTS.name], checked_later=[PAYMENTS.name]) as snapshot:
             self._begin_verdicts()
-            stale = [month for month in self._months(snapshot, labels) if self._is_stale(month)]
+            stale = list(self._stale(self._months(snapshot, labels)))
             with closing(self._results(stale)) as results:
                 for month, parts in groupby(results, key=lambda result: result[0].month):
                     write_verdicts(storage, month.verdicts, self._counted(parts), month.basis())
@@ -152,7 +152,7 @@ class _Verification:
 
     def _months(self, snapshot: Path, labels: Sequence[str] | None) -> list[Month]:
         """Return the months to verify, in order."""
-        ring, now = ring_fingerprint(self.settings.receipt_secrets), time.time_ns() // 1000
+        ring, now = ring_fingerprint(self.settings.receipt_secrets), machine_clock()
         files = sorted((snapshot / PAYMENTS.name).glob("*.pq"))
         folder, merchant_id = self.lake.path / VERDICTS_FOLDER, self.lake.merchant_id
         is_online = self.verify_online is not None
@@ -162,13 +162,14 @@ class _Verification:
             if file.stem != ORIGIN and (labels is None or file.stem in labels)
         ]
 
-    def _is_stale(self, month: Month) -> bool:
-        """Whether a month is to be verified; the verdicts of another are counted as they are."""
-        unchanged = None if month.is_online else count_verdicts(month.verdicts, month.basis())
-        if unchanged is None:
-            return True
-        self._count(0, unchanged)
-        return False
+    def _stale(self, months: Iterable[Month]) -> Iterator[Month]:
+        """Yield the months to verify; the verdicts of the others are counted as they are."""
+        for month in months:
+            unchanged = None if month.is_online else count_verdicts(month.verdicts, month.basis())
+            if unchanged is None:
+                yield month
+            else:
+                self._count(0, unchanged)
 
     def _count(self, checked: int, unchanged: int) -> None:
         self.checked += checked

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from svc_analytics.formatting import display
-from svc_analytics.formatting.cells import COUNT, USD, Cell, CellMaker, kind_of, number_cell
+from svc_analytics.formatting.cells import COUNT, RATE, USD, Cell, CellMaker, kind_of, number_cell
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.values import is_exact_number
@@ -146,17 +146,20 @@ class FigureCells:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The figures by group in the order of the page: those of its face, then the others."""
-        columns = self.statement.tables["summary"].column_names
-        summary_page = self.summary_page.groups
+        columns, of_face = self.statement.tables["summary"].column_names, self.summary_page.groups
         first = {
-            title: [row.name for row in rows if row.name in columns]
-            for title, rows in summary_page.items()
+            title: [name for name in names if name in columns] for title, names in of_face.items()
         }
-        rest = by_group([name for name in columns if name not in self.summary_page.names])
         return first | {
-            more_on(title) if title in summary_page else title: names
-            for title, names in rest.items()
+            more_on(title) if title in of_face else title: names
+            for title, names in self.details.items()
         }
+
+    @cached_property
+    def details(self) -> dict[str, list[str]]:
+        """The figures that do not stand on the face, by group."""
+        columns, face = self.statement.tables["summary"].column_names, self.summary_page.names
+        return by_group([name for name in columns if name not in face])
 
     @property
     def priced_groups(self) -> dict[str, list[str]]:
@@ -187,8 +190,9 @@ class FigureCells:
         if value is None or not is_exact_number(field):
             why = why_unknown(self.statement, row, name)
             return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
-        scale = self.scales.get(str(row["currency"]))
-        return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
+        kind, scale = kind_of(field), self.scales.get(str(row["currency"]))
+        kind = USD if kind == RATE and value >= 1 else kind  # a rate that looks like a price
+        return number_cell(value, kind, scale, is_exact=self.is_exact)
 
     def _unpriced(self) -> list[Cell]:
         """Return how many records of each coin have no USD value, and of all of them."""

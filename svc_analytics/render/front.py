@@ -190,10 +190,9 @@ class Band:
         return external.rates.name if external else ""
 
     def _external(self, name: str) -> Cell | None:
-        external, coins = self.summary_page.statement.external, self.summary_page.in_currency
-        if not (external and coins):
+        if (external := self.summary_page.statement.external) is None:
             return None
-        return number_cell(as_moved(name, coins.usd(name)), COIN, external.rates.places)
+        return number_cell(self.summary_page.external(name), COIN, external.rates.places)
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the period before; a dash where there is none to compare with."""

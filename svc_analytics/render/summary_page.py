@@ -7,7 +7,7 @@ rate: the head names such a coin. A coin that was not read leaves the sum unknow
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, reduce
@@ -279,25 +279,15 @@ _SUMMARY = {
 }
 _ROWS = {row.name: row for rows in _SUMMARY.values() for row in rows}
 _OPENING = "opening_position"
-TOTALS = frozenset(row.name for row in _ROWS.values() if row.weight == "sum")
+TOTALS, SUBTOTALS = (
+    frozenset(row.name for row in _ROWS.values() if row.weight == weight)
+    for weight in ("sum", "sub")
+)
 # The figures in USD of all coins beside those of a coin, in the order of a statement.
 IN_USD = {
     row.name: row.usd for row in _ROWS.values() if row.usd and row.name not in (_OPENING, row.usd)
 }
 COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
-
-
-@dataclass(frozen=True)
-class SummaryRow:
-    """A row of the face: a value for each coin, signed, and that of all coins together."""
-
-    name: str
-    weight: Weight
-    values: list[Value]
-    total: Value  # in USD, or a count
-    has_total: bool  # without one, all coins have no common unit
-    usd: str = ""  # the figure that the total in USD is of
-    external: Value = None  # that total in another currency, where it was asked for
 
 
 @dataclass(frozen=True)
@@ -312,27 +302,14 @@ class SummaryPage:
         return AllCoins.of(self.statement)
 
     @cached_property
-    def groups(self) -> dict[str, list[SummaryRow]]:
-        """The rows by group; none where the statement has no coin."""
-        if not self.coins.rows:
-            return {}
-        return {title: list(self._rows(rows)) for title, rows in _SUMMARY.items()}
+    def groups(self) -> dict[str, list[str]]:
+        """The figures of the face by group; none where the statement has no coin."""
+        return summary_names(self.coins.rows) if self.coins.rows else {}
 
     @property
     def names(self) -> list[str]:
         """The figures of the face, in its order."""
-        return [row.name for rows in self.groups.values() for row in rows]
-
-    def _rows(self, rows: Sequence[_Row]) -> Iterator[SummaryRow]:
-        for row in rows:
-            if _is_left_out(row, self.coins.rows):
-                continue
-            by_coin = [value_of(coin, row.name) for coin in self.coins.rows]
-            values = [as_moved(row.name, value) for value in by_coin]
-            total = as_moved(row.name, self._total(row))
-            has_total = bool(self.usd_name(row.name)) or _is_count(row)
-            external = as_moved(row.name, self._external(row))
-            yield SummaryRow(row.name, row.weight, values, total, has_total, row.usd, external)
+        return [name for names in self.groups.values() for name in names]
 
     def usd_name(self, name: str) -> str:
         """Return the figure in USD of all coins beside a figure: of one in USD, itself."""
@@ -373,24 +350,20 @@ class SummaryPage:
         external = self.statement.external
         return AllCoins(external.rows(self.coins.rows)) if external else None
 
-    def _external(self, row: _Row) -> Value:
-        """Return the total in the other currency that stands beside one in USD."""
+    def external(self, name: str) -> Value:
+        """Return a figure of all coins in the other currency, signed, where one in USD has it."""
         external, coins = self.statement.external, self.in_currency
-        if external and row.name == _OPENING:
+        if external and name == _OPENING:
             opened = self.opened if self.usd(_OPENING) is not None else None
             coins = AllCoins(external.opening_rows(opened.rows)) if opened else None
-        return coins.usd(row.usd) if coins and row.usd else None
-
-    def _total(self, row: _Row) -> Value:
-        if _is_count(row):
-            return self.coins.count(row.name)
-        return self.usd(row.name) if self.usd_name(row.name) else None
+        usd = _ROWS[name].usd if name in _ROWS else name
+        return as_moved(name, coins.usd(usd)) if coins and usd else None
 
 
 def summary_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the figures of the face by group, in its order, as these rows of coins have them."""
     return {
-        title: [row.name for row in rows if row.name != UNPRICED and not _is_left_out(row, coins)]
+        title: [row.name for row in rows if not _is_left_out(row, coins)]
         for title, rows in _SUMMARY.items()
     }
 
@@ -405,7 +378,3 @@ def value_of(coin: Mapping[str, Any], name: str) -> Value:
     """Return a figure of the face of a coin, as its row states it."""
     value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
     return value
-
-
-def _is_count(row: _Row) -> bool:
-    return row.name in COUNTS

@@ -1,6 +1,6 @@
 """The tables of a statement, as its page, its PDF and its workbook show them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -11,16 +11,11 @@ import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import (
     COIN,
-    COUNT,
-    RATE,
     RATIO,
     SHADES,
-    USD,
     Cell,
     CellMaker,
-    kind_of,
     number_cell,
-    unknown_cell,
 )
 from svc_analytics.formatting.display import DisplayTable, head_of, headings_of, label, lined_up
 from svc_analytics.formatting.status_line import RUNNING, StatusLine, attach, running
@@ -31,14 +26,13 @@ from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.differences import MOST_ROWS, RESTATEMENT, SHOWN, differences_table
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
-from svc_analytics.render.figures import FigureCells, by_group, meaning, unknown_reason, why_unknown
+from svc_analytics.render.figures import FigureCells, by_group, meaning, unknown_reason
 from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.summary_page import (
     EXTERNAL,
-    UNPRICED,
-    UNPRICED_LABEL,
+    SUBTOTALS,
+    TOTALS,
     SummaryPage,
-    SummaryRow,
 )
 from svc_analytics.warehouse.figures import as_moved, label_of, moved_table, read_figures
 
@@ -263,27 +257,16 @@ class StatementTables:
 
     def main(self) -> DisplayTable:
         """Return the face: sales, refunds, payouts and positions."""
-        groups = self.summary_page.groups
-        rows = [row for group in groups.values() for row in group]
-        table = self._of_figures(
-            "Figures", groups, self.summary_page.names, map(self._summary_row, rows)
+        table = self._of_figures("Figures", self.summary_page.groups)
+        totals, subtotals = (
+            frozenset(place for place, name in enumerate(table.names) if name in names)
+            for names in (TOTALS, SUBTOTALS)
         )
-        of_weight = {
-            weight: frozenset(place for place, row in enumerate(rows) if row.weight == weight)
-            for weight in ("sum", "sub")
-        }
-        return replace(table, totals=of_weight["sum"], subtotals=of_weight["sub"])
+        return replace(table, totals=totals, subtotals=subtotals)
 
     def details(self) -> DisplayTable:
         """Return the summary's other figures; of those in USD all coins add up."""
-        columns = self.statement.tables["summary"].column_names
-        known = {*self.summary_page.names}
-        groups = {
-            title: [name for name in names if name not in known]
-            for title, names in by_group(columns).items()
-        }
-        names = [name for group in groups.values() for name in group]
-        return self._of_figures("", groups, names, map(self._detail_row, names))
+        return self._of_figures("", self._cells.details)
 
     def whole(self) -> DisplayTable:
         """Return all figures below one head, the face first."""
@@ -297,62 +280,29 @@ class StatementTables:
             names=[*first.names, *more.names],
         )
 
-    def _of_figures(
-        self,
-        title: str,
-        groups: Mapping[str, Sequence[object]],
-        names: Sequence[str],
-        rows: Iterable[list[Cell]],
-    ) -> DisplayTable:
+    def _of_figures(self, title: str, groups: Mapping[str, Sequence[str]]) -> DisplayTable:
         groups = {title: group for title, group in groups.items() if group}
-        cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
+        names = [name for group in groups.values() for name in group]
+        coins = [str(row["currency"]) for row in self._cells.rows]
         return DisplayTable(
             title,
             ["figure", *coins, self.summary_page.coins.head, *self._external_head()],
-            cells,
+            list(map(self._row, names)),
             headings_of(groups),
             caption=self.status_line.text,
             names=names,
         )
 
-    def _summary_row(self, row: SummaryRow) -> list[Cell]:
-        is_of_records = row.name == UNPRICED
-        head = Cell(UNPRICED_LABEL, is_fixed=True) if is_of_records else self._cells.head(row.name)
-        values = zip(self._cells.rows, row.values, strict=True)
-        coins = [self._coin_cell(coin, row.name, value) for coin, value in values]
-        total = self._total_cell(row)
-        if (external := self.statement.external) is None:
-            return [head, *coins, total]
-        is_shown = row.usd and row.has_total
-        other = self._in_currency(external, row.external, total.note) if is_shown else _EMPTY
-        return [head, *coins, total, other]
-
-    def _coin_cell(self, coin: Mapping[str, Any], name: str, value: Decimal | int | None) -> Cell:
-        if value is None:
-            return unknown_cell(why_unknown(self.statement, coin, name), is_number=True)
-        if name == UNPRICED:
-            return number_cell(value, COUNT)
-        kind: str = kind_of(self.statement.tables["summary"].schema.field(name))
-        if kind == RATE and value >= 1:
-            kind = USD
-        return number_cell(value, kind, self.status_line.scales.get(coin["currency"]))
-
-    def _total_cell(self, row: SummaryRow) -> Cell:
-        if not row.has_total:
-            return _EMPTY
-        if row.total is None:
-            why = self._cells.why_no_total(row.usd or row.name)
-            return unknown_cell(why, is_number=True)
-        return number_cell(row.total, COUNT if isinstance(row.total, int) else USD)
-
-    def _detail_row(self, name: str) -> list[Cell]:
-        usd = self._usd_row(name)
-        external, coins = self.statement.external, self.summary_page.in_currency
-        if external is None or coins is None:
-            return usd
-        if name not in FIGURES:
-            return [*usd, _EMPTY]
-        return [*usd, self._in_currency(external, as_moved(name, coins.usd(name)), usd[-1].note)]
+    def _row(self, name: str) -> list[Cell]:
+        """Return a figure of each coin and of all, and what it is in the other currency."""
+        cells, external = self._usd_row(name), self.statement.external
+        if external is None:
+            return cells
+        is_of_face = name in self.summary_page.names
+        if not (self.summary_page.usd_name(name) if is_of_face else name in FIGURES):
+            return [*cells, _EMPTY]
+        value = self.summary_page.external(name)
+        return [*cells, self._in_currency(external, value, cells[-1].note)]
 
     def _in_both(self, external: ExternalFigures) -> DisplayTable:
         """Return each figure in USD, and below it the same in another currency."""

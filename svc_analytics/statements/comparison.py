@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.arguments import (
-    Instant,
-    PeriodOptions,
-    as_instant,
-    as_names,
-    check,
-    check_path,
-    option_defaults,
-)
+from svc_analytics.arguments import PeriodOptions, as_names, check, check_path
 from svc_analytics.bucket.address import local_path
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
@@ -28,7 +19,7 @@ from svc_analytics.formatting.status_line import StatusLine, attach, status_line
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, format_instant
-from svc_analytics.lake.lake import Lake, check_lake, last_full_month
+from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import Period, parse_period
@@ -227,42 +218,27 @@ def save(compared: Compared, out: str | Path, formats: Collection[str]) -> Path:
     return write_compared(compared, local_path("out", out), as_names("formats", formats, "csv"))
 
 
-class CompareOptions(PeriodOptions, total=False):
-    """How two periods are compared; `compare` says what each option is."""
-
-    only: Sequence[str] | None
-    coins: Sequence[str] | None
-    exact: bool
-    now: Instant | None
-
-
-@option_defaults(zone="UTC", calendar=None, only=None, coins=None, exact=False, now=None)
-def compare(
+def compare_periods(
     lake: Lake,
-    before: str | None = None,
-    after: str | None = None,
-    **options: Unpack[CompareOptions],
+    periods: tuple[Period, Period],
+    clock: int,
+    figures: Sequence[str] | None,
+    coins: Sequence[str] | None,
 ) -> Comparison:
-    """Compare two periods; what became of them the public function of this name adds."""
-    check_lake(lake)
-    only, coins, now = options["only"], options["coins"], options["now"]
-    figures = None if only is None else as_names("only", only, "net_settlement")
-    named = None if coins is None else as_names("coins", coins, "btc")
-    clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
-    earlier, later = _periods(lake, before, after, clock, options)
+    """Compare two periods, the earlier one first, by statements that are made of both."""
     # The months before either are no part of it: `trend` reads them where they are asked for.
     basis = Basis(clock, read_assertions(lake.path), has_trend=False, now=clock)
-    old, new = (prepare(lake, period, basis) for period in (earlier, later))
-    sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
-    table = attach(compare_sides(*sides, figures, named), _status_line(old, new))
-    return Comparison(old, new, table, lake, clock, only is not None, options["exact"], sides)
+    old, new = (prepare(lake, period, basis) for period in periods)
+    sides = at_same_age(lake, (side_of(old), periods[0]), (side_of(new), periods[1]))
+    table = attach(compare_sides(*sides, figures, coins), _status_line(old, new))
+    return Comparison(old, new, table, lake, clock, figures is not None, counted=sides)
 
 
-def _periods(
-    lake: Lake, before: str | None, after: str | None, clock: int, options: PeriodOptions
+def named_periods(
+    before: str | None, after: str | None, lake: Lake, clock: int, at: PeriodOptions
 ) -> tuple[Period, Period]:
     """Return the periods that are named: the later one alone is compared with the one before."""
-    zone, calendar = lake_zone(lake, options["zone"]), options["calendar"]
+    zone, calendar = lake_zone(lake, at["zone"]), at["calendar"]
     for each in (before, after):
         check("a month", each, (str, type(None)), 'it as text, such as "2026-10"')
     is_a_year = before == PREVIOUS_YEAR

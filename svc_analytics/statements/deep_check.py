@@ -5,12 +5,12 @@ Here each is made a second time, over every row there is, and all totals are sum
 table may differ by a cell. Besides UTC's months these are two of Tehran, whose bounds cut files.
 """
 
-import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
 from svc_analytics.errors import LakeBusy
+from svc_analytics.instants import now as machine_clock
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.messages import Message
 from svc_analytics.periods import CALENDARS, Period, known_until, month, month_of
@@ -44,7 +44,7 @@ def check_deeply(lake: Lake, known: pa.Table, note: Note = lambda text: None) ->
 
 
 def _findings(lake: Lake, note: Note) -> Iterator[dict[str, str | None]]:
-    clock = time.time_ns() // 1000
+    clock = machine_clock()
     for period in _periods(lake):
         note(f"checking the statement of {period.folder} against every row")
         near, whole = _tables_twice(lake, period, clock)

@@ -5,11 +5,10 @@ The SQL stands on its own: pasted into `svc-analytics sql` it gives the same fig
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,13 +16,14 @@ import pyarrow as pa
 from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.instants import now as machine_clock
 from svc_analytics.lake.index.month_index import read_rows_with
 from svc_analytics.lake.lake import Lake
 from svc_analytics.money import EXACT
 from svc_analytics.periods import Period, known_until, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
+from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.warehouse.figures import (
     Figure,
     find_figure,
@@ -111,7 +111,7 @@ def origin_of(
 
     Both are of fewer records where a condition narrows them.
     """
-    places = _places_of(period, currency, assertions)
+    places = _places(period, currency, assertions)
     value, records = select_one(figure, narrowed), select_records(figure, narrowed)
     return Origin(fill_places(value, places), fill_places(records, places), order_of(figure))
 
@@ -131,7 +131,7 @@ def explain(
 
     Raises `ConfigError` for a figure, a month or a coin that the statement does not have.
     """
-    now = time.time_ns() // 1000
+    now = machine_clock()
     period = parse_period(month, now, lake_zone(lake, zone), calendar)
     check("currency", currency, str, 'the slug of a coin, such as "btc"')
     bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
@@ -152,43 +152,25 @@ def explain_period(
     now: int = 0,
 ) -> Explanation:
     """Do the same for any period, over an open warehouse."""
-    definition, asserted = find_figure(figure), list(assertions)
-    seen = [assertion.to_parameter() for assertion in asserted]
-    value = _stated(warehouse, period, definition, _places(period, currency, ()), seen, now)
-    origin = origin_of(period, currency, definition, asserted)
+    definition, asserted, figures = find_figure(figure), list(assertions), read_figures()
+    stated = partial(_stated, warehouse, period, currency, asserted, now)
+    value, origin = stated(definition), origin_of(period, currency, definition, asserted)
     rows = read_records(warehouse, f"from ({origin.records}) order by {origin.order}")
-    why = Explanation.why_none
-    if value is None:
-        seen_of_coin = any(each["currency"] == currency for each in seen)
-        if "assertions" in definition.source and not seen_of_coin:
-            why = "nobody asserted a balance: write one into assertions.csv of the lake"
-        elif definition.denominator:
-            places = _places(period, currency, ())
-            parts = {
-                name: _stated(warehouse, period, read_figures()[name], places, seen, now)
-                for name in definition.operands
-                if read_figures()[name].is_stated
-            }
-            why = _why_no_ratio(definition, parts)
-        elif definition.is_zero_when_empty and warehouse.query(origin.value)[0][0].as_py() is None:
-            why = _TOO_LARGE  # what the records at hand add up to cannot be held
-    made_of = {} if value is None else _parts(warehouse, definition, period, currency, asserted)
+    why, made_of = Explanation.why_none, dict[str, Any]()
+    if value is not None:
+        parts = {
+            each: origin_of(period, currency, figures[each], asserted).value
+            for each in definition.operands
+        }
+        made_of = {name: warehouse.query(part)[0][0].as_py() for name, part in parts.items()}
+    elif "assertions" in definition.source and currency not in {a.currency for a in asserted}:
+        why = "nobody asserted a balance: write one into assertions.csv of the lake"
+    elif definition.denominator:
+        operands = [each for each in definition.operands if figures[each].is_stated]
+        why = _why_no_ratio(definition, {each: stated(figures[each]) for each in operands})
+    elif definition.is_zero_when_empty and warehouse.query(origin.value)[0][0].as_py() is None:
+        why = _TOO_LARGE  # what the records at hand add up to cannot be held
     return Explanation(definition.name, currency, period, value, origin.value, rows, why, made_of)
-
-
-def _parts(
-    warehouse: Warehouse,
-    figure: Figure,
-    period: Period,
-    currency: str,
-    assertions: Iterable[Assertion],
-) -> dict[str, Any]:
-    """Return the figures that a figure is made of, each with its value."""
-    places = _places_of(period, currency, assertions)
-    queries = {
-        name: fill_places(select_one(read_figures()[name]), places) for name in figure.operands
-    }
-    return {name: warehouse.query(query)[0][0].as_py() for name, query in queries.items()}
 
 
 def _exact_sum(column: pa.ChunkedArray) -> Decimal:
@@ -207,14 +189,9 @@ def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
     return _TOO_LARGE
 
 
-def _places_of(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:
-    """Return the same with the coin's own balances among these."""
+def _places(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:
+    """Return the SQL of the parameters that its sources take; the balances are the coin's own."""
     seen = [each.to_parameter() for each in assertions if each.currency == currency]
-    return _places(period, currency, seen)
-
-
-def _places(period: Period, currency: str, seen: Iterable[Parameter]) -> dict[str, str]:
-    """Return the SQL of the parameters that its sources take."""
     balances = [
         f"{{'asserted_at': {quote(each['asserted_at'])}, 'currency': {quote(currency)}, "
         f"'balance': {quote(each['balance'])}, "
@@ -233,29 +210,29 @@ def _places(period: Period, currency: str, seen: Iterable[Parameter]) -> dict[st
 def _stated(
     warehouse: Warehouse,
     period: Period,
-    figure: Figure,
-    places: dict[str, str],
-    seen: list[Parameter],
+    currency: str,
+    assertions: Iterable[Assertion],
     now: int,
+    figure: Figure,
 ) -> Any:
     """Return the stated value of a figure, unknown where the statement says so."""
     ends = [end for values in warehouse.coverage().values() for _, end in values.read]
     read_to = max(ends, default=period.end)
-    known_to = instant_literal(known_until(period, read_to, max(now, read_to)))
-    bounds = f"{places['starts_at']}, {places['ends_at']}, known_to := {known_to}"
-    of_coin = f"where currency = {places['currency']}"
+    known_to = known_until(period, read_to, max(now, read_to))
+    start, end, until = map(instant_literal, (period.start, period.end, known_to))
+    bounds, of_coin = f"{start}, {end}, known_to := {until}", f"where currency = {quote(currency)}"
     if figure.column:
         values = warehouse.query(f"select {figure.name} from statement_summary({bounds}) {of_coin}")
     else:
         values = warehouse.query(
             f"select value from statement_figures({bounds}, assertions := $seen) {of_coin} "
             f"and name = '{figure.name}'",
-            {"seen": seen or None},
+            {"seen": [each.to_parameter() for each in assertions] or None},
         )
     if not len(values):
         there = warehouse.query(f"select currency from statement_summary({bounds}) order by all")
         known = ", ".join(there[0].to_pylist()) or "none"
-        message = f"{period.folder} has no movement and no position in {places['currency']}"
+        message = f"{period.folder} has no movement and no position in {quote(currency)}"
         raise ConfigError(f"{message}; its coins: {known}")
     return values[0][0].as_py()
 

@@ -7,24 +7,19 @@ over one snapshot of the lake. Documents are rendered later, from the statement 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from svc_analytics.arguments import (
-    Instant,
-    PeriodOptions,
-    as_instant,
     as_names,
     check,
     check_path,
-    option_defaults,
 )
 from svc_analytics.bucket.address import local_path
 from svc_analytics.config import read_settings
@@ -37,11 +32,11 @@ from svc_analytics.formatting.status_line import attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import MESSAGE_COLUMN
-from svc_analytics.periods import Period, parse_period
-from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
+from svc_analytics.periods import Period
+from svc_analytics.proofs.sealed_zones import offsets_of
 from svc_analytics.proofs.statuses import WITHIN
 from svc_analytics.render.differences import RESTATEMENT
 from svc_analytics.render.document import (
@@ -63,11 +58,10 @@ from svc_analytics.render.month_state import MonthState
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
     asserted_within,
-    read_assertions,
     unread_balances,
 )
 from svc_analytics.statements.finality import find_reasons, needs_met, unknown_figures
-from svc_analytics.statements.reading import Basis, check_names, read_period
+from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.tables import TableDigest, combined_digest, table_digests
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.figures import definitions_digest
@@ -301,39 +295,6 @@ def _program_facts() -> dict[str, str]:
         "program_digest": program_digest(),
         "definitions_digest": definitions_digest(),
     }
-
-
-class StatementOptions(PeriodOptions, total=False):
-    """How a statement is made; `statement` says what each option is."""
-
-    now: Instant | None
-    as_of: Instant | None
-    webhooks: str | Path | None
-    webhook_secrets: Secrets | None
-    metadata: Collection[str]
-
-
-@option_defaults(
-    zone="UTC",
-    calendar=None,
-    now=None,
-    as_of=None,
-    webhooks=None,
-    webhook_secrets=None,
-    metadata=(),
-)
-def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> Statement:
-    """Make the statement of a month; what became of it the public function of this name adds."""
-    check_lake(lake)
-    names = check_names(options["metadata"])
-    now, as_of = options["now"], options["as_of"]
-    clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
-    as_of = None if as_of is None else as_instant("as_of", as_of)
-    zone = lake_zone(lake, options["zone"])
-    period = parse_period(month, clock, zone, options["calendar"])
-    seen = read_assertions(lake.path)
-    basis = Basis(clock, seen, names, as_of, now=clock, may_be_cached=True)
-    return prepare(lake, period, basis, options["webhooks"], options["webhook_secrets"])
 
 
 def prepare(

@@ -1,6 +1,5 @@
 """Figures of each coin by month, for the months that end with a given one, or a statement's own."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Span
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import program_digest, read_cached, write_cached
+from svc_analytics.instants import now as machine_clock
 from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import ORIGIN, data_folders
@@ -60,7 +60,7 @@ def monthly_figures(
     `ConfigError` for a figure that no statement has.
     """
     chosen = list(map(_chosen, figures))
-    local = time.time_ns() // 1000 if now is None else now
+    local = machine_clock() if now is None else now
     known = set(known_months(lake, last.zone, last.calendar))
     periods = [period for period in map(last.shift, range(1 - months, 1)) if period.label in known]
     if not periods:

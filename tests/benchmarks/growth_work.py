@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.closing.close import close
+from svc_analytics.closing.stated import statement
 from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
 from svc_analytics.extraction.plan import ExtractionResult
@@ -21,7 +22,6 @@ from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.signing.secrets import Secret, SigningSecret
 from svc_analytics.statements.rules import find_exceptions
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import connection
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.figures import summary_figures

@@ -11,6 +11,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.books.accounts import parse_accounts, read_accounts, starter
 from svc_analytics.books.export import BooksSource, make_books
+from svc_analytics.closing.stated import statement
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.config import Settings
 from svc_analytics.errors import PeriodNotClosed
@@ -18,7 +19,6 @@ from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk.panel import Judging, Panel
 from svc_analytics.periods import month
-from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer
 from tests.support.importers import IMPORTERS
 from tests.support.ledgers import read_ledger

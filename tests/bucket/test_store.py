@@ -19,9 +19,9 @@ from svc_analytics.bucket.store import (
     read_profile,
     replace_object,
 )
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, install
 from svc_analytics.lake.lake import Lake
-from svc_analytics.statements.statement import statement
 from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
 from tests.support import buckets
 from tests.support.buckets import CREDENTIALS, App, MemoryStore, answers, keys_in

@@ -10,9 +10,9 @@ import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
 from svc_analytics.closing.acceptances import Finding
+from svc_analytics.closing.stated import statement
 from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import Language
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.models import read_checks, read_footings
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk

@@ -10,9 +10,9 @@ import pytest
 
 from svc_analytics import diff_statements, verify_statement
 from svc_analytics.closing.seals import read_manifest, version_before
+from svc_analytics.closing.stated import statement
 from svc_analytics.closing.table_diff import compare
 from svc_analytics.money import format_amount
-from svc_analytics.statements.statement import statement
 from tests.support.closings import figure, row_causes, table
 from tests.support.fake_service import payment
 from tests.support.prepared import prepared

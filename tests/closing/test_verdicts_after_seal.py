@@ -21,12 +21,12 @@ from svc_analytics.closing.month_states import LakeContents, judged, state_of
 from svc_analytics.closing.rederive import balance_notes
 from svc_analytics.closing.result import CloseResult, unchecked
 from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.stated import statement
 from svc_analytics.instants import now
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import month
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.signing.secrets import parse_secrets
-from svc_analytics.statements.statement import statement
 from tests.closing.test_releases import WITH_A_FINDING
 from tests.receipts.test_verify_lake import receipted
 from tests.support.closings import Closer, figure, table

@@ -11,11 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from svc_analytics.cli.app import cli
+from svc_analytics.closing.stated import compare, statement
 from svc_analytics.errors import ConfigError, EngineError
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.statements.comparison import compare
 from svc_analytics.statements.explain import explain
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.warehouse import open_counted
 from tests.support.engines import DuckEngine, let_duckdb_count
 from tests.support.rings import rings, sample

@@ -6,11 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.engines.connect import connect
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes import open_lakes, query_lakes
 from svc_analytics.periods import Period
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.statements.trend import monthly_figures
 from svc_analytics.warehouse.view_builder import public_models

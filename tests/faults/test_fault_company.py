@@ -32,6 +32,7 @@ from svc_analytics.closing.month_states import (
     month_states,
     with_statuses,
 )
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import LakeBusy
 from svc_analytics.extraction import clock, segments
 from svc_analytics.instants import now, parse_instant
@@ -39,7 +40,6 @@ from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.images import write_views
 from tests.support.closings import Closer
 from tests.support.desks import Desk

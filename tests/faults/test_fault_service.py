@@ -16,12 +16,12 @@ import pytest
 
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ProtocolError, Unavailable
 from svc_analytics.extraction import paging, update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import parse_bound, parse_instant
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer, findings_of, table
 from tests.support.desks import Desk
 from tests.support.fake_service import (

@@ -16,12 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from svc_analytics.cli.app import cli
+from svc_analytics.closing.stated import statement
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.lake.status import lake_status
 from svc_analytics.receipts.verify_files import open_payments
 from svc_analytics.receipts.verify_lake import verify_lake
-from svc_analytics.statements.statement import statement
 from tests.conftest import is_thorough
 from tests.extraction.test_lookups import EVER, look_up
 from tests.receipts.test_verify_lake import SETTINGS, receipted

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import require_whole
@@ -25,7 +26,6 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import INSTANT, PAYMENTS, PAYOUT_RECORDS, STREAMS, Column
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.receipts.test_verify_lake import SETTINGS
 from tests.support.altered import flip

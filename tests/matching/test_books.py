@@ -8,8 +8,8 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.books.accounts import FILE, read_accounts, starter
-from svc_analytics.books.presets import PRESETS
-from svc_analytics.closing.handover.books import books_for, books_source
+from svc_analytics.books.export import books_for
+from svc_analytics.closing.handover.books import books_source
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY
 from svc_analytics.lakehouse import Lakehouse
@@ -35,7 +35,7 @@ def lake(tmp_path: Path) -> Lakehouse:
 
 def entries_of(lake: Lakehouse) -> Entries:
     source = books_source(lake, "2026-10", {}, may_be_provisional=True)
-    books = books_for(lake, source, read_accounts(lake.path / FILE), PRESETS["qbo"])
+    books = books_for(lake, source, read_accounts(lake.path / FILE), "qbo")
     return {
         entry.entry_id: (entry.day.isoformat(), [(x.account, x.cents) for x in entry.lines])
         for entry in books.journal.entries

@@ -14,8 +14,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.closing import chain
 from svc_analytics.closing.handover.evidence import evidence_text
-from svc_analytics.closing.handover.sign import Signer, Stamper, sign_folder
-from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.closing.handover.sign import Signer, Stamper, sign_folder, unsigned_months
 from svc_analytics.closing.seals import foreign_files, read_manifest
 from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.config import read_signing_key

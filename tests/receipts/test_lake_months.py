@@ -13,7 +13,7 @@ import pytest
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.month_file import read_groups
-from svc_analytics.receipts.helpers import map_shared
+from svc_analytics.receipts.helper_processes import map_shared
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from tests.receipts.test_verify_lake import SETTINGS, receipted
@@ -120,7 +120,7 @@ KILLED = """
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from svc_analytics.receipts.helpers import begin_helper
+from svc_analytics.receipts.helper_processes import begin_helper
 if __name__ == "__main__":
     pool = ProcessPoolExecutor(1, get_context("spawn"), begin_helper, ((), ()))
     print(pool.submit(os.getpid).result(), flush=True)

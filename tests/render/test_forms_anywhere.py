@@ -14,7 +14,7 @@ from tests.support.ledgers import LEDGER
 AGAIN = """
 import os, sys
 from svc_analytics import open_lake
-from svc_analytics.statements.statement import statement
+from svc_analytics.closing.stated import statement
 
 os.umask(0o077)
 made = statement(open_lake(sys.argv[1]), "2026-10", zone="Asia/Tehran", metadata=["کارت"])

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.closing.stated import statement
+from svc_analytics.statements.statement import Statement
 from tests.support.fake_service import payment, payout
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books

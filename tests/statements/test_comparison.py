@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.closing.stated import compare
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.notebook.show import show
-from svc_analytics.statements.comparison import Comparison, compare
+from svc_analytics.statements.comparison import Comparison
 from tests.support.prepared import extracted, prepared
 
 LEDGER = """
@@ -241,6 +242,6 @@ def test_a_difference_of_ratios_is_in_percentage_points(months):
 def test_a_frame_of_the_comparison_carries_both_standings(months):
     """Shown as a table it says them, and amounts stand at the coin's own scale."""
     text = repr(show(months("2026-09", "2026-10", only=["gross_sales"]).rows))
-    assert "old: 2026-09, UTC · final; new: 2026-10, UTC · final" in text
+    assert "old: 2026-09, UTC · late to close; new: 2026-10, UTC · not closed" in text
     line = next(line for line in text.splitlines() if " btc " in line)
     assert {"4.00", "5.00", "1.00", "25.00000000"} < set(line.split())

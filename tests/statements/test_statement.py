@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.extraction import update
@@ -31,7 +32,7 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.store import Store
 from svc_analytics.statements.months import flows
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.statement import Statement
 from tests.support.desks import machine_clock_at
 from tests.support.fake_service import payment
 from tests.support.full_scan.comparison import differences, full_scan

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from svc_analytics.charts.bridge import bridge_steps
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.periods import month
 from svc_analytics.render.bridge import bridge_table
 from svc_analytics.render.front import TILES
 from svc_analytics.render.summary_page import AllCoins, SummaryPage
-from svc_analytics.statements.statement import statement
 from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW
 from tests.support.desks import Desk

@@ -16,7 +16,7 @@ from svc_analytics.backups.backup import DERIVED, backup
 from svc_analytics.backups.restore import restore
 from svc_analytics.closing import chain
 from svc_analytics.closing.chain import chain_text, keep_chain
-from svc_analytics.closing.handover.signatures import (
+from svc_analytics.closing.handover.sign import (
     content_of,
     newest_versions,
     put_signature,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from svc_analytics.cli.commands.statement import statement_text
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import quarantine_path
@@ -20,7 +21,6 @@ from svc_analytics.messages import Message
 from svc_analytics.render import page
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import days_of, read_tables
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.figures import summary_figures

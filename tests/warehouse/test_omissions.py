@@ -9,12 +9,12 @@ from typing import Any
 import duckdb
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.sources import open_sources
 from tests.support.closings import all_findings

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake.index import month_index
@@ -17,7 +18,6 @@ from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import read_label
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.statements.reading import Basis, read_period
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import sources
 from svc_analytics.warehouse.other_months import months_booked_in
 from svc_analytics.warehouse.warehouse import open_warehouse

@@ -17,15 +17,15 @@ from svc_analytics.books.accounts import (
     starter,
     unknown_coins,
 )
-from svc_analytics.books.booked import FOLDER, note_booked, require_imported
+from svc_analytics.books.booked import FOLDER, Ledger, note_booked, require_imported
 from svc_analytics.books.entries import DAY, MONTH, places_of
-from svc_analytics.books.export import Books, BooksSource
+from svc_analytics.books.export import Books, BooksSource, books_for
 from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.closing.handover.books import books_file, books_for, books_source, ledger_of
+from svc_analytics.closing.handover.books import books_file, books_source
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, system_refusals
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
@@ -148,7 +148,7 @@ def books(
     source = books_source(lake, month, at, may_be_provisional=is_provisional)
 
     def make(system: Preset) -> Books:
-        return books_for(lake, source, chart, system, by, rates)
+        return books_for(lake, source, chart, system.name, by, rates)
 
     if is_check:
         _print_checked(Checked.of(source, chart, system, make), system, as_json)
@@ -179,7 +179,7 @@ def _export(
     files = export.files_of(month_books, preset, file)
     require_imported(lake.path / FOLDER, label, files)
     _write(month_books, preset, file, as_json)
-    ledger = ledger_of(lake, booking.accounts, preset)
+    ledger = Ledger.of(lake.path, preset.name, booking.accounts.file)
     note_booked(lake.storage, ledger, booking, source.period, entries, source.seal, files)
     echo_note(f"{label} is noted as imported, in {lake.path / FOLDER}", "booked", period=label)
 

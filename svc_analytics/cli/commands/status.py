@@ -8,7 +8,7 @@ import click
 from svc_analytics.cli.console import echo_progress
 from svc_analytics.cli.shared_options import open_each, several_lakes_options
 from svc_analytics.closing.acceptances import Finding, left_out
-from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.closing.handover.sign import unsigned_months
 from svc_analytics.closing.month_states import LAST, judged_months
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.formatting import tables

@@ -3,23 +3,18 @@
 from pathlib import Path
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.books.accounts import FILE, Accounts, read_accounts
-from svc_analytics.books.booked import FOLDER, Ledger, read_booked
-from svc_analytics.books.entries import DAY
-from svc_analytics.books.export import Books, BooksSource, make_books
+from svc_analytics.books.accounts import FILE, read_accounts
+from svc_analytics.books.booked import FOLDER
+from svc_analytics.books.export import Books, BooksSource, books_for
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.stated import statement as make_statement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
-from svc_analytics.config import read_rates_path
-from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
-from svc_analytics.external_rates import ExternalRates, read_rates
+from svc_analytics.errors import LakeError, PeriodNotClosed
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import parse_period
-
-USD = "USD"
 
 
 def books_source(
@@ -48,39 +43,10 @@ def books_source(
     return BooksSource(new.period, new.tables, new.as_of, None, bool(new.reasons))
 
 
-def books_for(
-    lake: Lake,
-    source: BooksSource,
-    accounts: Accounts,
-    preset: Preset,
-    by: str = DAY,
-    rate_file: str | None = None,
-) -> Books:
-    """Make books for a system: at the rates of a file, behind what it imported of the lake."""
-    path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == USD
-    rates = None if is_usd else _rates_of(path, accounts)
-    booked = read_booked(lake.path / FOLDER, ledger_of(lake, accounts, preset))
-    return make_books(source, accounts, by, rates, booked)
-
-
-def ledger_of(lake: Lake, accounts: Accounts, preset: Preset) -> Ledger:
-    """Return the ledger that entries for a system are imported into."""
-    return Ledger.of(lake.path, preset.name, accounts.file)
-
-
-def _rates_of(path: Path, accounts: Accounts) -> ExternalRates:
-    """Read the rates of the books' currency; an error says which line asks for it."""
-    try:
-        return read_rates(path, accounts.currency)
-    except ConfigError as error:
-        asks = f"{accounts.where('books', 'currency')} asks for {accounts.currency}"
-        raise ConfigError(f"{error}; {asks}") from error
-
-
 def books_of(lake: Lake, month: str, at: PeriodOptions, preset: Preset) -> Books:
     """Make the books of a sealed or final month for a system, by the chart of its lake."""
     accounts, source = read_accounts(lake.path / FILE), books_source(lake, month, at)
-    return books_for(lake, source, accounts, preset)
+    return books_for(lake, source, accounts, preset.name)
 
 
 def books_file(lake: Lake, books: Books, preset: Preset) -> Path:

@@ -1,23 +1,24 @@
 """Sign the checkpoints of sealed statements, and of none that is not proven."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from svc_analytics.closing import chain, seals
-from svc_analytics.closing.handover import signatures
 from svc_analytics.closing.handover.evidence import newest_sealed_folder
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import Proof, prove_folder
+from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.proofs import signature
-from svc_analytics.proofs.checkpoint import CHAIN, FILE, SIGNATURE, checkpoint_text
+from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.storage import Storage, add_file, merge_into
 
@@ -103,19 +104,17 @@ def sign_folder(
     reason: str = "",
 ) -> Signature:
     """Sign a sealed folder that is proven against a lake, by default the one that it lies in."""
-    path, manifest = signatures.require_key(key), seals.read_manifest(folder)
+    path, manifest = require_key(key), seals.read_manifest(folder)
     if manifest["seal"] and checkpoint_text(manifest) is None:
         raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
     lake = lake or seals.lake_around(folder.absolute())
     if lake is None:
-        raise signatures.not_signed(folder, Message("sign.no_lake"))
+        raise not_signed(folder, Message("sign.no_lake"))
     chain.keep_chain(lake)
     notes = chain.require_continued(lake, reason=reason)
     done = _sign_proven(lake, folder, manifest, path)
-    if signatures.is_vouched(lake, {done.seal}, chain.remember(lake), done.key):
-        signatures.sign_chain(lake, path)
-        chain.remember(lake, is_signed=True)
-    if not signatures.is_chain_signed(lake):
+    sign_vouched(lake, {done.seal}, done.key, path)
+    if not is_chain_signed(lake):
         notes.append(Message("sign.no_chain", chain=CHAIN))
     return replace(done, notes=tuple(notes))
 
@@ -141,10 +140,10 @@ def sign_all(
     check_lake(lake)
     lake.require()
     chain.keep_chain(lake)
-    notes, path = chain.require_continued(lake, reason=reason), signatures.require_key(key)
+    notes, path = chain.require_continued(lake, reason=reason), require_key(key)
     by, signed, refused = signature.fingerprint_of(path), list[Signature](), list[Message]()
-    for folder, manifest in signatures.newest_versions(lake):
-        signer = signatures.signer_of(folder, manifest)
+    for folder, manifest in newest_versions(lake):
+        signer = signer_of(folder, manifest)
         try:
             if signer is None and checkpoint_text(manifest):
                 signed.append(_sign_proven(lake, folder, manifest, path))
@@ -153,7 +152,7 @@ def sign_all(
         except NotProven as error:
             refused.append(Message("text.error", error=translated(text_of(error))))
     if not refused:
-        signatures.sign_chain(lake, path)
+        sign_chain(lake, path)
     chain.remember(lake, is_signed=not refused)
     return SignedMonths(tuple(signed), tuple(refused), tuple(notes))
 
@@ -200,18 +199,14 @@ class Signer:
 
     def _signed(self, closed: CloseResult) -> CloseResult:
         folder, manifest = closed.folder, seals.read_manifest(closed.folder)
-        by, notes = signatures.signer_of(folder, manifest), list[Message]()
+        by, notes = signer_of(folder, manifest), list[Message]()
         if closed.is_new:
-            content = signatures.content_of(folder, manifest, closed.seal)
-            by, _ = signatures.put_signature(
-                self.lake.storage, folder / SIGNATURE, content, signatures.require_key()
-            )
-            if signatures.is_vouched(self.lake, self.own, chain.remember(self.lake), by):
-                signatures.sign_chain(self.lake, signatures.require_key())
-                chain.remember(self.lake, is_signed=True)
+            content, key = content_of(folder, manifest, closed.seal), require_key()
+            by, _ = put_signature(self.lake.storage, folder / SIGNATURE, content, key)
+            sign_vouched(self.lake, self.own, by, key)
         elif by is None and checkpoint_text(manifest):
             notes.append(Message("sign.nobody", name=folder.name))
-        if not (self.is_noted or signatures.is_chain_signed(self.lake)):
+        if not (self.is_noted or is_chain_signed(self.lake)):
             self.is_noted = True
             notes.append(Message("sign.no_chain", chain=CHAIN))
         return replace(closed, signed_by=by).with_notes(notes)
@@ -220,8 +215,8 @@ class Signer:
 def _sign_proven(lake: Lake, folder: Path, manifest: seals.Manifest, key: Path) -> Signature:
     """Sign and stamp a folder that is proven; the forms beside it tell of both."""
     sealed = _require_proven(lake, folder, manifest)
-    content, file = signatures.content_of(folder, manifest, manifest["seal"]), folder / SIGNATURE
-    by, is_new = signatures.put_signature(lake.storage, file, content, key)
+    content, file = content_of(folder, manifest, manifest["seal"]), folder / SIGNATURE
+    by, is_new = put_signature(lake.storage, file, content, key)
     is_stamped, note = Stamper(lake.storage).stamp_folder(folder)
     if sealed:
         write_again(sealed, lake.storage)
@@ -239,7 +234,7 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
     if not broken:
         proof = prove_folder(folder, manifest, lake)
     for fault in _faults(proof):
-        raise signatures.not_signed(folder, fault)
+        raise not_signed(folder, fault)
     return proof.sealed
 
 
@@ -290,3 +285,111 @@ class Stamper:
     def _add(self, folder: Path, files: dict[str, bytes]) -> None:
         for name, content in files.items():  # the reply last: without its query it is torn
             add_file(self.storage, folder / name, content)
+
+
+# ---------- The signatures of a lake: whose there are on its months and its chain
+
+
+def require_key(key: str | os.PathLike[str] | None = None) -> Path:
+    path = read_signing_key(key)
+    if path is None:
+        raise ConfigError(Message("sign.no_key"))
+    return path
+
+
+def newest_versions(lake: Lake) -> list[seals.Sealed]:
+    """Return the newest sealed version of each period of a lake."""
+    newest = seals.newest_versions(seals.all_sealed(lake.path / seals.STATEMENTS))
+    return sorted(newest.values(), key=lambda one: one[0])
+
+
+def not_signed(folder: Path, fault: str) -> NotProven:
+    return NotProven(Message("seal.not_signed", folder=folder, fault=translated(fault)))
+
+
+def content_of(folder: Path, manifest: seals.Manifest, seal: str | None) -> bytes:
+    """Return the checkpoint of a folder that still is what was sealed, or proven."""
+    for fault in seals.seal_violations(folder, manifest):
+        raise not_signed(folder, fault)
+    if manifest["seal"] != seal:
+        raise not_signed(folder, Message("seal.differs", name="manifest.json"))
+    return (checkpoint_text(manifest) or "").encode()
+
+
+def signer_of(folder: Path, manifest: seals.Manifest) -> str | None:
+    """Tell which key signed the checkpoint of a manifest; None where nobody did."""
+    return _signer(folder / SIGNATURE, (checkpoint_text(manifest) or "").encode())
+
+
+def _signer(file: Path, content: bytes) -> str | None:
+    """Tell which key signed a content; None where nobody did, or signed another text."""
+    return signature.signer_of(content, file.read_bytes()) if file.is_file() else None
+
+
+def unsigned_months(lake: Lake) -> list[str]:
+    """Return the labels of sealed months that nobody signed; [] where no month is signed at all.
+
+    Where SVC_SIGNING_KEY names a key, months are to be signed.
+    """
+    signers = {
+        manifest["label"]: signer_of(folder, manifest)
+        for folder, manifest in newest_versions(lake)
+        if checkpoint_text(manifest)
+    }
+    is_used = any(signers.values())
+    with suppress(ConfigError):
+        is_used = is_used or read_signing_key() is not None
+    return [label for label, signer in signers.items() if signer is None] if is_used else []
+
+
+def put_signature(
+    storage: Storage,
+    file: Path,
+    content: bytes,
+    key: Path,
+    put: Callable[[Storage, Path, bytes], None] = add_file,
+) -> tuple[str, bool]:
+    """Return the key that signed a content, and whether it did so now, and not before."""
+    by = _signer(file, content)
+    if by is not None and by == signature.fingerprint_of(key):
+        return by, False
+    signed = signature.sign(content, key)
+    merge_into(storage, partial(put, storage, file, signed))
+    return str(signature.signer_of(content, signed)), True
+
+
+def sign_vouched(lake: Lake, own: Collection[str], by: str, key: Path) -> None:
+    """Sign the chain where each of its months was sealed or proven by this run, or by this key.
+
+    What this machine remembers to have signed is so. The chain is then remembered, signed or not.
+    """
+    known = chain.remember(lake)
+    entries = chain.chain_of(lake)["checkpoints"][known.signed if known else 0 :]
+    sealed = seals.all_sealed(lake.path / seals.STATEMENTS)
+    signed = {manifest["seal"] for folder, manifest in sealed if signer_of(folder, manifest) == by}
+    if all(each["seal"] in signed.union(own) for each in entries):
+        sign_chain(lake, key)
+        chain.remember(lake, is_signed=True)
+
+
+def is_chain_signed(lake: Lake) -> bool:
+    statements = lake.path / seals.STATEMENTS
+    if not (statements / CHAIN).is_file():
+        return True
+    content = (statements / CHAIN).read_bytes()
+    return _signer(statements / CHAIN_SIGNATURE, content) is not None
+
+
+def sign_chain(lake: Lake, key: Path) -> None:
+    """Sign the chain of a lake, if it is that of its register and its folders."""
+    statements = lake.path / seals.STATEMENTS
+    for fault in chain.chain_faults(lake):
+        raise not_signed(statements / CHAIN, fault)
+    if (statements / CHAIN).is_file():
+        content, file = (statements / CHAIN).read_bytes(), statements / CHAIN_SIGNATURE
+        put_signature(lake.storage, file, content, key, _replace)
+
+
+def _replace(storage: Storage, file: Path, content: bytes) -> None:
+    with storage.write(file) as temporary:
+        temporary.write_bytes(content)

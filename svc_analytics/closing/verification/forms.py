@@ -106,16 +106,17 @@ def compare_forms(
 
     `is_own` says whether this release wrote it: then the words and the look must be the same too.
     """
+    unprintable = _unprintable(formats_of(manifest["files"], sealed.tables))
     findings = Findings()
-    formats = formats_of(manifest["files"], sealed.tables)
-    left_out = _leave_out_unprintable(formats, findings, is_own=is_own)
+    (findings.unproven if is_own else findings.not_compared).extend(unprintable.values())
+    formats = formats_of([f for f in manifest["files"] if f not in unprintable], sealed.tables)
     with TemporaryDirectory() as place:
         try:
             rows = _write_again(sealed, facts, manifest, Path(place), formats)
         except _Unrenderable as error:
             findings.broken.append(Message("seal.not_rendered", error=str(error.__cause__)))
             return findings
-        codes = _strange(manifest, {*rows, *left_out}, is_own=is_own)
+        codes = _strange(manifest, {*rows, *unprintable}, is_own=is_own)
         for name, count in _owed(rows, manifest, is_own=is_own).items():
             if name not in manifest["files"]:
                 findings.broken.append(Message("seal.no_entry", name=name))
@@ -187,19 +188,16 @@ def formats_of(files: Collection[str], tables: Collection[str]) -> list[str]:
     return [*formats, *forms]
 
 
-def _leave_out_unprintable(formats: list[str], findings: Findings, *, is_own: bool) -> list[str]:
-    """Leave out the forms that cannot be made here, and say so; return their files."""
-    files: list[str] = []
+def _unprintable(formats: Collection[str]) -> dict[str, Message]:
+    """Say of each file of the forms that cannot be made here why it is not made again."""
+    texts: dict[str, Message] = {}
     for form in [DOCUMENTS[name] for name in formats if name in DOCUMENTS]:
         try:
             form.require(ENGLISH)
         except ConfigError as error:
-            formats.remove(form.name)
-            files += form.files
-            values = {"error": translated(text_of(error))}
-            texts = [Message("seal.not_again", name=file, **values) for file in form.files]
-            (findings.unproven if is_own else findings.not_compared).extend(texts)
-    return files
+            why = translated(text_of(error))
+            texts |= {file: Message("seal.not_again", name=file, error=why) for file in form.files}
+    return texts
 
 
 def _difference(again: Path, file: Path, *, is_own: bool) -> str | None:

@@ -17,15 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.books.accounts import FILE as ACCOUNTS, read_accounts
-from svc_analytics.books.booked import FOLDER as BOOKED, Ledger, facts_of, read_booked
-from svc_analytics.books.entries import DAY
-from svc_analytics.books.export import BooksSource, make_books
+from svc_analytics.books.export import BooksSource, books_for, entries_of_ledger
 from svc_analytics.closing import seals
 from svc_analytics.closing.table_diff import as_texts, read_csv
 from svc_analytics.closing.verification.proof import Proof
-from svc_analytics.config import read_rates_path
 from svc_analytics.errors import LakeError, SvcError, text_of
-from svc_analytics.external_rates import read_rates
 from svc_analytics.files import hash_file
 from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
@@ -36,7 +32,7 @@ from svc_analytics.proofs.verify import listed
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import of_one_snapshot, open_warehouse
 
-USD, BOOKS = "USD", "books"
+BOOKS = "books"
 FOLDER, ENDING, DOCUMENT = "matches", "-matches", "match.json"
 SIDES = ("theirs", "ours")
 _SUMS = ("open", "open_rows", "by", *SIDES)
@@ -101,7 +97,7 @@ def _checked(folder: Path, proof: Proof) -> SavedMatch:
     tables: list[list[Row]] = []
     try:
         said |= json.loads((folder / DOCUMENT).read_bytes())
-        fault = _fault(folder, said, tables)
+        tables, fault = _read_whole(folder, said)
     except _UNREADABLE as error:
         why = f"{type(error).__name__}: {error}"
         fault = Message("matched.unread", name=DOCUMENT, why=why)
@@ -110,18 +106,17 @@ def _checked(folder: Path, proof: Proof) -> SavedMatch:
     return SavedMatch(folder, said, status, said["seal"] == proof.manifest["seal"])
 
 
-def _fault(folder: Path, said: Mapping[str, Any], tables: list[list[Row]]) -> Message | None:
-    """Return the fault of the files of a match, if there is one; their rows join the tables."""
+def _read_whole(folder: Path, said: Mapping[str, Any]) -> tuple[list[list[Row]], Message | None]:
+    """Return the rows of each file of a match, and the fault of one, if there is one."""
     if not {*_FACTS} <= {*said} or said["kind"] not in {*_OURS, BOOKS}:
         raise ValueError(f"it does not say {', '.join(_FACTS)}")
     if fault := next(_altered(folder, said["files"]), None):
-        return fault
-    for name in sorted(said["files"]):
-        rows, is_rows = _read(folder / name), name.startswith(ROWS)
-        if not (_is_sum if is_rows else _is_summary)(rows, said):
-            return Message("matched.other_sums", name=name, document=DOCUMENT)
-        tables += [rows] * is_rows
-    return None
+        return [], fault
+    tables = {name: _read(folder / name) for name in sorted(said["files"])}
+    for name, rows in tables.items():
+        if not (_is_sum if name.startswith(ROWS) else _is_summary)(rows, said):
+            return [], Message("matched.other_sums", name=name, document=DOCUMENT)
+    return [rows for name, rows in tables.items() if name.startswith(ROWS)], None
 
 
 def _beside(proof: Proof, said: Mapping[str, Any], tables: list[list[Row]]) -> tuple[str, Message]:
@@ -229,17 +224,14 @@ def _entries(proof: Proof, lake: Lake, preset: str) -> dict[str, Worth]:
     """Return the debits of each entry that a ledger was given, or is to be given."""
     if proof.sealed is None:
         raise LakeError(proof.findings.unproven[0])
-    stated, accounts = proof.sealed.statement, read_accounts(lake.path / ACCOUNTS)
-    booked = read_booked(lake.path / BOOKED, Ledger.of(lake.path, preset, accounts.file))
-    is_usd = accounts.currency == USD
-    rates = None if is_usd else read_rates(read_rates_path(lake.path), accounts.currency)
+    stated = proof.sealed.statement
     source = BooksSource(stated.period, stated.tables, stated.as_of, proof.manifest["seal"])
-    books = make_books(source, accounts, DAY, rates, booked)
-    before = booked.get(books.journal.label, ())[: books.count]
-    entries = [entry for one in before for entry in one["entries"]]
-    entries += [facts_of(entry, books.count) for entry in books.journal.entries]
+    books = books_for(lake, source, read_accounts(lake.path / ACCOUNTS), preset)
     coin, places = books.journal.currency.lower(), books.journal.places
-    debits = {each["id"]: sum(max(line[-1], 0) for line in each["lines"]) for each in entries}
+    debits = {
+        each["id"]: sum(max(line[-1], 0) for line in each["lines"])
+        for each in entries_of_ledger(lake, books, preset)
+    }
     return {name: (coin, Decimal(cents).scaleb(-places), None) for name, cents in debits.items()}
 
 

@@ -169,7 +169,7 @@ class Parents:
     def give(self, label: str, target: Path) -> None:
         """Put a file's parents there: the kept ones if they are true, else made now."""
         noted = self._noted(label)
-        if not (noted and self._is_linked(label, noted.signature, target)):
+        if not (noted and self._link(label, noted.signature, target)):
             with pq.ParquetWriter(target, PARENTS) as writer:
                 for rows in self._make(label, _Found()):
                     writer.write_table(rows)
@@ -195,7 +195,7 @@ class Parents:
         is_true = self.sources.is_true(label, self.named_in[label], self.payments)
         return self.sources.files[label] if is_true else None
 
-    def _is_linked(self, label: str, signature: str, target: Path) -> bool:
+    def _link(self, label: str, signature: str, target: Path) -> bool:
         """Link the kept parents, and tell whether they are whole, and still the same ones."""
         if not signature:
             return True

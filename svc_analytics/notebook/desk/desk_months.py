@@ -20,7 +20,7 @@ from svc_analytics.closing.acceptances import Finding, acknowledge, findings_in
 from svc_analytics.closing.close import close, close_all_due
 from svc_analytics.closing.handover.books import books_file, books_of
 from svc_analytics.closing.handover.readable import readable_file
-from svc_analytics.closing.job import JobOptions
+from svc_analytics.closing.job import JobOptions, read_for_close
 from svc_analytics.closing.month_states import (
     LakeContents,
     is_judged,
@@ -35,7 +35,6 @@ from svc_analytics.closing.stated import statement
 from svc_analytics.closing.statement_diff import StatementDiff, diff_statements
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import BEGINNING, format_instant, now
@@ -469,10 +468,9 @@ class CloseRun:
 
 def _read(lake: Lake, settings: Settings, pages: _Pages, request: Request) -> ExtractionResult:
     """Read as `close` does by itself, and tell of every page."""
-    if request.rereads:
-        return update.read_again(lake, settings, request, on_page=pages.count)
-    pages.say("bringing the lake up to date")
-    return update.extract(lake, settings, request, on_page=pages.count)
+    if not request.rereads:
+        pages.say("bringing the lake up to date")
+    return read_for_close(lake, settings, request, pages.count)
 
 
 class _Pages:

@@ -54,7 +54,7 @@ from svc_analytics.statements.explain import (
     NUMERATOR,
     record_columns,
 )
-from svc_analytics.warehouse.figures import Figure, find_figure, label_of, read_figures
+from svc_analytics.warehouse.figures import Figure, as_moved, find_figure, label_of, read_figures
 
 UNVERIFIED = ("not_checked", "missing")  # verdicts of which there is nothing more to say
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
@@ -170,9 +170,10 @@ class RecordBox:
 
     def _show_coins(self, page: SummaryPage, wanted: Wanted) -> None:
         """Show what each coin adds to a figure of all of them in USD."""
-        [row] = [row for rows in page.groups.values() for row in rows if row.name == wanted.figure]
-        self._show_head(wanted, row.total, find_figure(page.usd_name(row.name)).hint, USD)
-        self._show_parts(parts_in_usd(page, row.name))
+        name = wanted.figure
+        value = as_moved(name, page.usd(name))
+        self._show_head(wanted, value, find_figure(page.usd_name(name)).hint, USD)
+        self._show_parts(parts_in_usd(page, name))
 
     def _show_head(self, wanted: Wanted, value: Any, hint: str, kind: str, sql: str = "") -> None:
         text = value_text(value, kind, wanted.coin)
