@@ -223,6 +223,7 @@ def test_what_a_statement_leaves_open_is_said_by_label():
         "sales less fees and refunds and USD gross sales of btc and eth are unknown: "
         "payout records before 2026-10-01 were not read"
     )
+    assert unknown.cause == "payout records before 2026-10-01 were not read"  # at its dash too
     facts = unknown.to_json()
     assert facts["figures"] == ["net_settlement", "usd_gross"]
     assert facts["because"] == "payout_records before 2026-10-01 were not read"

@@ -6,7 +6,15 @@ from functools import cache, cached_property
 from typing import Any
 
 from svc_analytics.formatting import display
-from svc_analytics.formatting.cells import COUNT, USD, Cell, CellMaker, kind_of, number_cell
+from svc_analytics.formatting.cells import (
+    COUNT,
+    USD,
+    Cell,
+    CellMaker,
+    kind_of,
+    number_cell,
+    unknown_cell,
+)
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.values import is_exact_number
@@ -125,7 +133,7 @@ def unknown_reason(statement: Open) -> str:
 def unknown_causes(statement: Open) -> str:
     """Return the causes that leave figures unknown; no text where there is none."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
-    reasons += [unknown.because for unknown in statement.unknown]
+    reasons += [unknown.cause for unknown in statement.unknown]
     return clauses(*reasons) if reasons else ""
 
 
@@ -184,9 +192,11 @@ class FigureCells:
         """Return a coin's figure; an unknown one says why."""
         field = self.statement.tables["summary"].schema.field(name)
         value = as_moved(name, row[name])
-        if value is None or not is_exact_number(field):
+        if value is None:
             why = why_unknown(self.statement, row, name)
-            return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
+            return unknown_cell(why, is_number=is_exact_number(field))
+        if not is_exact_number(field):
+            return CellMaker(self.statement.tables["summary"].schema).cell(row, field)
         scale = self.scales.get(str(row["currency"]))
         return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
 
@@ -232,7 +242,7 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
         name = next((each for each in counts if row.get(each) is None), name)
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:
-            return Message("unknown.because", reasons=translated(unknown.because))
+            return Message("unknown.because", reasons=translated(unknown.cause))
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
     if figure and figure.unread and not is_read:
