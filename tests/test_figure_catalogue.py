@@ -232,6 +232,14 @@ def test_what_a_statement_leaves_open_is_said_by_label():
     assert Unknown.from_json({**facts, "message": None}).because == facts["because"]
 
 
+def test_receipts_are_called_unverified_only_where_their_payments_were_read():
+    """Where a part of the period was not read, receipts may well have been verified."""
+    checked = find_figure("receipts_checked")
+    why = "no receipt of the period was verified"
+    assert checked.why_unread({"receipts_checked": None, "payments_count": 3}) == why
+    assert checked.why_unread({"receipts_checked": None, "payments_count": None}) == ""
+
+
 # Words that an accountant, or an auditor, reads as something that no figure here is.
 MISLEADING = ("net sales", "settlement", "exposure", "lost", "attested", "proven")
 

@@ -245,8 +245,8 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
             return Message("unknown.because", reasons=translated(unknown.cause))
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
-    if figure and figure.unread and not is_read:
-        return Message("unknown.because", reasons=translated(figure.unread))
+    if figure and (unread := figure.why_unread(row)):
+        return Message("unknown.because", reasons=translated(unread))
     if figure and figure.denominator and row.get(figure.denominator) == 0:
         return Message("unknown.zero_below", figure=translated(in_sentence(figure.denominator)))
     if figure and figure.unstated and is_read:

@@ -199,9 +199,10 @@ def _why_none(figure: Figure, rows: pa.Table, at_hand: Any, stated: Callable[[Fi
     parts = {name: stated(known[name]) for name in figure.operands if known[name].is_stated}
     if lacking := [in_sentence(name) for name, value in parts.items() if value is None]:
         return f"unknown: {' and '.join(lacking)} of the period cannot be stated"
-    is_read = figure.is_read({name: stated(known[name]) for name in figure.witnesses})
-    if at_hand is not None or not is_read:
-        return f"unknown: {figure.unread}" if figure.unread else Explanation.why_none
+    summary = {name: stated(known[name]) for name in figure.witnesses}
+    if at_hand is not None or not figure.is_read(summary):
+        unread = figure.why_unread(summary)
+        return f"unknown: {unread}" if unread else Explanation.why_none
     return _why_unstated(figure, rows, parts)
 
 

@@ -123,6 +123,11 @@ class Figure:
         """Whether what it needs was read, as a row of the summary shows."""
         return all(row.get(witness) is not None for witness in self.witnesses)
 
+    def why_unread(self, row: Mapping[str, object]) -> str:
+        """Why it is unknown as such a row shows; no text where more than that was not read."""
+        lacking = [witness for witness in self.witnesses if row.get(witness) is None]
+        return self.unread if len(lacking) == 1 else ""
+
 
 @cache
 def read_figures() -> dict[str, Figure]:
