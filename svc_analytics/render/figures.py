@@ -6,15 +6,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from svc_analytics.formatting import display
-from svc_analytics.formatting.cells import (
-    COUNT,
-    USD,
-    Cell,
-    CellMaker,
-    kind_of,
-    number_cell,
-    unknown_cell,
-)
+from svc_analytics.formatting.cells import COUNT, USD, Cell, CellMaker, kind_of, number_cell
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.values import is_exact_number
@@ -192,11 +184,9 @@ class FigureCells:
         """Return a coin's figure; an unknown one says why."""
         field = self.statement.tables["summary"].schema.field(name)
         value = as_moved(name, row[name])
-        if value is None:
+        if value is None or not is_exact_number(field):
             why = why_unknown(self.statement, row, name)
-            return unknown_cell(why, is_number=is_exact_number(field))
-        if not is_exact_number(field):
-            return CellMaker(self.statement.tables["summary"].schema).cell(row, field)
+            return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
         scale = self.scales.get(str(row["currency"]))
         return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
 
