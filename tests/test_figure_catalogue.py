@@ -223,12 +223,21 @@ def test_what_a_statement_leaves_open_is_said_by_label():
         "sales less fees and refunds and USD gross sales of btc and eth are unknown: "
         "payout records before 2026-10-01 were not read"
     )
+    assert unknown.cause == "payout records before 2026-10-01 were not read"  # at its dash too
     facts = unknown.to_json()
     assert facts["figures"] == ["net_settlement", "usd_gross"]
     assert facts["because"] == "payout_records before 2026-10-01 were not read"
     assert facts["message"]["code"] == "unknown.before"
     assert Unknown.from_json(facts) == unknown
     assert Unknown.from_json({**facts, "message": None}).because == facts["because"]
+
+
+def test_receipts_are_called_unverified_only_where_their_payments_were_read():
+    """Where a part of the period was not read, receipts may well have been verified."""
+    checked = find_figure("receipts_checked")
+    why = "no receipt of the period was verified"
+    assert checked.why_unread({"receipts_checked": None, "payments_count": 3}) == why
+    assert checked.why_unread({"receipts_checked": None, "payments_count": None}) == ""
 
 
 # Words that an accountant, or an auditor, reads as something that no figure here is.

@@ -190,6 +190,7 @@ def scale_of(scales: Mapping[str, int], currency: Any) -> int | None:
 DASH = "\N{EN DASH}"
 SHADES = 5
 NO_VALUE = "the record has no value here"
+_FIGURES = ("implied_rate_at", "rate_record_id")  # texts that no record has: as unknown as numbers
 _OF_A_UNIT = ("value", "old", "new", "difference")
 PERIODS = ("day", "month", "period", "payment_month", "refund_month")
 
@@ -311,7 +312,8 @@ class CellMaker:
         """Return a column's value of a row as a cell; a NULL is a dash that says why."""
         value, is_number = row[field.name], is_exact_number(field)
         if value is None:
-            return unknown_cell(self.why if is_number else NO_VALUE, is_number=is_number)
+            why = self.why if is_number or field.name in _FIGURES else NO_VALUE
+            return unknown_cell(why, is_number=is_number)
         if is_number:
             currency = str(row.get("currency") or "")
             scales = self.status_line.scales if self.scales is None else self.scales

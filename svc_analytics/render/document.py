@@ -63,18 +63,20 @@ class Unknown:
         names = [in_sentence(name) for name in self.figures]
         if len(names) > _NAMED:
             names = [*names[:3], Message("unknown.more_figures", count=len(names) - 3)]
-        because = self.because
-        if isinstance(because, Message):
-            because = because.replaced(_AS_FILES, _IN_WORDS)
-        else:  # of an earlier release, whose page said it so
-            because = because.replace("payout_records", "payout records")
         code = "unknown.sentence_of_one" if len(self.figures) == 1 else "unknown.sentence"
         values = {
             "figures": listed(names),
             "coins": listed(self.coins),
-            "because": translated(because),
+            "because": translated(self.cause),
         }
         return Message(code, **values)
+
+    @property
+    def cause(self) -> str:
+        """The cause as people say it: a manifest names a stream as the lake's files do."""
+        if isinstance(self.because, Message):
+            return self.because.replaced(_AS_FILES, _IN_WORDS)
+        return self.because.replace("payout_records", "payout records")  # of an earlier release
 
     def to_json(self) -> dict[str, Any]:
         """Return the same as a manifest holds it."""

@@ -125,7 +125,7 @@ def unknown_reason(statement: Open) -> str:
 def unknown_causes(statement: Open) -> str:
     """Return the causes that leave figures unknown; no text where there is none."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
-    reasons += [unknown.because for unknown in statement.unknown]
+    reasons += [unknown.cause for unknown in statement.unknown]
     return clauses(*reasons) if reasons else ""
 
 
@@ -236,11 +236,11 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
         name = next((each for each in counts if row.get(each) is None), name)
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:
-            return Message("unknown.because", reasons=translated(unknown.because))
+            return Message("unknown.because", reasons=translated(unknown.cause))
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
-    if figure and figure.unread and not is_read:
-        return Message("unknown.because", reasons=translated(figure.unread))
+    if figure and (unread := figure.why_unread(row)):
+        return Message("unknown.because", reasons=translated(unread))
     if figure and figure.denominator and row.get(figure.denominator) == 0:
         return Message("unknown.zero_below", figure=translated(in_sentence(figure.denominator)))
     if figure and figure.unstated and is_read:

@@ -216,8 +216,8 @@ def _parts(
         )
         if old and new:
             yield from position_parts(old, new, {group: each[1] for group, each in groups.items()})
-        else:
-            yield Part(UNPRICED, "", None, 0, 0)
+        elif None not in [_stated(side, figure, COIN, coin) for side in sides]:
+            yield Part(UNPRICED, "", None, 0, 0)  # what was not read may well have a USD value
     elif unit == USD:
         yield from usd_parts(groups, moved.unpriced(figure, coin))
     else:

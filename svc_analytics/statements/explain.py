@@ -5,7 +5,7 @@ The SQL stands on its own: pasted into `svc-analytics sql` it gives the same fig
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial, reduce
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 
 _UNDEFINED = "undefined: what it is divided by is zero"
+_EMPTY = "undefined: there is no record that it is made of"
+_INCOMPLETE = "unknown: one of its records lacks a value that it needs"
+_NOT_ASSERTED = "nobody asserted a balance in the period: write one into assertions.csv of the lake"
 _TOO_LARGE = "unknown: it has more digits than can be held"
 
 
@@ -48,8 +51,8 @@ _TOO_LARGE = "unknown: it has more digits than can be held"
 class Explanation:
     """One figure of one coin: its value, the SQL that yields it, and the records it is made of.
 
-    `value` is what the statement says, in the unit of the figure: None where it is unknown
-    because not all of its records were read, whatever the records at hand add up to. Each record
+    `value` is what the statement says, in the unit of the figure: None where it is unknown,
+    whatever the records at hand add up to; `why_none` says why. Each record
     says what it adds, in `contribution`, or, to a ratio, in `numerator` and `denominator`; `totals`
     are their sums, and `made_of` the figures that a derived figure is made of. `sql`
     stands on its own: `lake.sql` and `svc-analytics sql` run it.
@@ -163,13 +166,9 @@ def explain_period(
             for each in definition.operands
         }
         made_of = {name: warehouse.query(part)[0][0].as_py() for name, part in parts.items()}
-    elif "assertions" in definition.source and currency not in {a.currency for a in asserted}:
-        why = "nobody asserted a balance: write one into assertions.csv of the lake"
-    elif definition.denominator:
-        operands = [each for each in definition.operands if figures[each].is_stated]
-        why = _why_no_ratio(definition, {each: stated(figures[each]) for each in operands})
-    elif definition.is_zero_when_empty and warehouse.query(origin.value)[0][0].as_py() is None:
-        why = _TOO_LARGE  # what the records at hand add up to cannot be held
+    else:
+        at_hand = warehouse.query(origin.value)[0][0].as_py()
+        why = _why_none(definition, rows, at_hand, stated)
     return Explanation(definition.name, currency, period, value, origin.value, rows, why, made_of)
 
 
@@ -179,14 +178,31 @@ def _exact_sum(column: pa.ChunkedArray) -> Decimal:
     return reduce(EXACT.add, values, Decimal())
 
 
-def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
-    """Say why a ratio of these two figures has no value."""
-    lacking = [in_sentence(name) for name, value in parts.items() if value is None]
-    if lacking:
+def _why_none(figure: Figure, rows: pa.Table, at_hand: Any, stated: Callable[[Figure], Any]) -> str:
+    """Say why a figure has no value; what the records at hand make may be `at_hand`."""
+    known = read_figures()
+    if "assertions" in figure.source and stated(known["asserted_balance"]) is None:
+        return _NOT_ASSERTED
+    parts = {name: stated(known[name]) for name in figure.operands if known[name].is_stated}
+    if lacking := [in_sentence(name) for name, value in parts.items() if value is None]:
         return f"unknown: {' and '.join(lacking)} of the period cannot be stated"
-    if parts.get(figure.operands[1]) == 0:
-        return _UNDEFINED
-    return _TOO_LARGE
+    summary = {name: stated(known[name]) for name in figure.witnesses}
+    if at_hand is not None or not figure.is_read(summary):
+        unread = figure.why_unread(summary)
+        return f"unknown: {unread}" if unread else Explanation.why_none
+    return _why_unstated(figure, rows, parts)
+
+
+def _why_unstated(figure: Figure, rows: pa.Table, parts: Mapping[str, Any]) -> str:
+    """Say why a figure of which all was read has no value."""
+    if figure.denominator:
+        return _UNDEFINED if parts.get(figure.denominator) == 0 else _TOO_LARGE
+    adding = rows[CONTRIBUTION] if CONTRIBUTION in rows.column_names else rows.columns[0]
+    if figure.unstated and adding.null_count == len(rows):
+        return f"unknown: {figure.unstated}"
+    if figure.is_zero_when_empty or (not adding.null_count and len(rows)):
+        return _TOO_LARGE
+    return _INCOMPLETE if len(rows) else _EMPTY
 
 
 def _places(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:

@@ -114,10 +114,19 @@ class Figure:
         """The figure that a ratio is divided by."""
         return self.operands[1] if self.unit == "ratio" and self.operands else None
 
+    @property
+    def witnesses(self) -> list[str]:
+        """The figures of the summary that are known where what it needs was read."""
+        return [_WITNESSES[need] for need in self.needs if need in _WITNESSES]
+
     def is_read(self, row: Mapping[str, object]) -> bool:
         """Whether what it needs was read, as a row of the summary shows."""
-        witnesses = [_WITNESSES[need] for need in self.needs if need in _WITNESSES]
-        return all(row.get(witness) is not None for witness in witnesses)
+        return all(row.get(witness) is not None for witness in self.witnesses)
+
+    def why_unread(self, row: Mapping[str, object]) -> str:
+        """Why it is unknown as such a row shows; no text where more than that was not read."""
+        lacking = [witness for witness in self.witnesses if row.get(witness) is None]
+        return self.unread if len(lacking) == 1 else ""
 
 
 @cache

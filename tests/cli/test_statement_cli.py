@@ -96,7 +96,7 @@ def test_a_balance_that_nobody_asserted_is_told_so(filled, run):
     words = [*WORDS]
     words[4] = "outside_movement"
     out = run(*words).out
-    assert "nobody asserted a balance: write one into assertions.csv" in out and "0 records" in out
+    assert "a balance in the period: write one into assertions.csv" in out and "0 records" in out
 
 
 # ---------- `--in`: a second figure beside USD, by rates of the user's own

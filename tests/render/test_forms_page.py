@@ -108,6 +108,8 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make, desk, tmp_path):
     reason = "unknown: payout records were never extracted"
     assert re.search(rf'<td class="n unknown" title="{reason}[^"]*">{DASH}</td>', text)
     assert re.search(rf'<p class="note">{DASH} {reason}', text)
+    instant = text.partition("Implied rate taken at")[2].partition("</tr>")[0]
+    assert f'title="{reason}' in instant  # and not that a record has no value
     assert "No refund of a known payment. This covers only what was read; the rest is" in text
     assert '<div class="badge provisional">provisional</div>' in text
     assert "no part of the period was read" in text

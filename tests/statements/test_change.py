@@ -228,6 +228,7 @@ def test_what_is_unknown_is_not_split(desk, why):
     why()
     found = explain_change(desk.lake, "2026-10", "2026-11", now=parse_bound("2026-12-20"))
     assert parts(found, "net_settlement") == parts(found, "usd_exposure") == {}
+    assert parts(found, "usd_exposure", "USD") == {}  # not "No USD value" either: btc has a rate
     assert change(found, "net_settlement")["difference"] is None
     assert not change(found, "net_settlement")["needs_sentence"]
 

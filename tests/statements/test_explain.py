@@ -113,6 +113,23 @@ def test_what_is_not_there_cannot_be_explained(shop, currency, figure, message):
         shop.explain("2026-10", currency, figure)
 
 
+@pytest.mark.parametrize(
+    ("month", "currency", "figure", "why"),
+    [
+        ("2026-10", "eth", "usd_gross", "unknown: no record of it carries a USD value"),
+        ("2026-10", "eth", "usd_exposure", "unknown: no record of it carries a USD value"),
+        ("2026-10", "sol", "ticket_max", "undefined: there is no record that it is made of"),
+        ("2026-10", "usdt", "usd_rate_drift", "undefined: there is no record that it is made of"),
+        ("2026-10", "sol", "effective_fee_rate", "undefined: what it is divided by is zero"),
+        ("2026-10", "btc", "receipts_checked", "unknown: no receipt of the period was verified"),
+        ("2026-09", "btc", "outside_movement", "nobody asserted a balance in the period"),
+    ],
+)
+def test_a_figure_without_a_value_says_why(shop, warehouse, month, currency, figure, why):
+    """All was read and nothing is too large; October's balance is none of September."""
+    assert shop.explain(month, currency, figure).why_none.partition(": write")[0] == why
+
+
 def test_a_figure_that_is_unknown_has_no_sums_that_look_known(shop):
     """No receipt was checked: 0 of all would read as none of them being good."""
     explained = shop.explain("2026-10", "btc", "attested_ratio")

@@ -9,5 +9,6 @@
 -- source: int_period_receipts(starts_at, ends_at).
 -- each: charged_amount.
 -- rows: is_attested(verdict).
+-- unread: no receipt of the period was verified.
 
 total(case when {rows} then {each} end)

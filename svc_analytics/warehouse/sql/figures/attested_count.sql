@@ -9,5 +9,6 @@
 -- source: int_period_receipts(starts_at, ends_at).
 -- each: 1.
 -- rows: is_attested(verdict).
+-- unread: no receipt of the period was verified.
 
 count(*) filter (where {rows})

@@ -7,5 +7,6 @@
 -- adds: nothing.
 -- source: int_period_receipts(starts_at, ends_at).
 -- of: attested_count, payments_count.
+-- unread: no receipt of the period was verified.
 
 ratio(attested_count, payments_count)
