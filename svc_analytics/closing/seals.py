@@ -64,7 +64,10 @@ def parse_json(content: bytes) -> Any:
             raise ValueError("a name stands twice")
         return dict(pairs)
 
-    return json.loads(content.decode(), object_pairs_hook=once_each)
+    try:
+        return json.loads(content.decode(), object_pairs_hook=once_each)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -213,7 +216,8 @@ def _misnamed(folder: Path, manifest: Manifest) -> Message | None:
     Every command takes a month by the name of its folder: two that were swapped, or a copy called
     a later version, would be booked and handed over as what they are not.
     """
-    right = version_folder(folder.with_name(manifest["label"]), manifest["version"]).name
+    label, version = manifest["label"], manifest["version"]
+    right = label if version == 1 else f"{label}-v{version}"  # no path: a forger names any
     if folder.name == right or not _NAMED.match(folder.name) or lake_around(folder) is None:
         return None
     return Message("seal.misnamed", name=folder.name, right=right)
