@@ -357,7 +357,7 @@ def _unlike_manifest(
         stated = {
             name: of["sha256"] for name, of in json.loads(manifest.read_bytes())["files"].items()
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return [path]
     named = {f"{folder}/{name}": digest for name, digest in stated.items()}
     return [each for each, digest in named.items() if digests.get(each) != digest]

@@ -67,6 +67,7 @@ MEMORY = "chains.json"
 _FORMAT = 1
 _EMPTY: Chain = {"size": 0, "root": sha256(b"").hexdigest(), "checkpoints": []}
 _MONTH = ("label", "calendar", "zone", "version")
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def digest_of(manifest: dict[str, Any]) -> str | None:
@@ -164,7 +165,7 @@ def read_known(statements: Path, register: Register) -> Chain | None:
         known = read_chain(path.read_bytes())
         require_beginning(known)
         rows = [tuple(str(each[name]) for name in COLUMNS) for each in known["checkpoints"]]
-    except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (Result, *_UNREADABLE) as error:
         raise LakeError(Message("seal.chain_altered", path=path)) from error
     if rows != [*register.rows[: len(rows)]]:
         raise LakeError(Message("seal.chain_differs", path=path))
@@ -373,7 +374,7 @@ def _read(file: Path) -> list[Remembered]:
         facts = document["chains"]
         if document["check"] == _check(facts):
             return [Remembered(**each) for each in facts]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise NotProven(Message("memory.damaged", file=file))
 

@@ -380,7 +380,7 @@ def _write(
         "supersedes": sealed.seal if sealed else None,
         "previous_seal": before[1]["seal"] if before else None,
     }
-    warnings = {} if sealed else seals.warnings_of(job.lake, target, period)
+    warnings = seals.warnings_of(job.lake, target, period, version)
     notes = [*bound_notes(period), *name_empty(new.tables["lines"], period.noun)]
     make_seal = partial(seal_folder, job.lake) if new.status == "final" else None
     shown = job.converted(new)  # before it is sealed: a day without a rate ends it here

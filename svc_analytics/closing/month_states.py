@@ -17,6 +17,7 @@ from svc_analytics.closing import adjacent_periods, seals
 from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
 from svc_analytics.closing.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.table_diff import contradicting_tables
 from svc_analytics.coverage import Span
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.files import program_digest, read_cached, write_cached
@@ -134,15 +135,15 @@ def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> 
     """Return the state of a period, as far as it is known of these contents of the lake."""
     statements = (lake.path / seals.STATEMENTS).absolute()
     versions = tuple(seals.versions(statements / period.folder))
-    lost = () if versions else _lost(statements, period)
+    lost = _lost(statements, period, len(versions) + 1)
     state = MonthState(period, "due", closes_at(period), (), len(versions), versions, lost=lost)
     return _as_judged(state, cached_judgement(contents, period, _manifest(state)), clock)
 
 
-def _lost(statements: Path, period: Period) -> tuple[str, ...]:
-    """Say of a month without a sealed folder that the register knows a seal of it, or why not."""
+def _lost(statements: Path, period: Period, version: int) -> tuple[str, ...]:
+    """Say of a version without a sealed folder that the register knows its seal, or why not."""
     try:
-        return tuple(seals.sealed_before(statements, period).values())
+        return tuple(seals.sealed_before(statements, period, version).values())
     except SvcError as error:
         return (text_of(error),)
 
@@ -214,13 +215,23 @@ def with_statuses(state: MonthState) -> MonthState:
         return state
     folder, seal = state.versions[-1], manifest["seal"]
     sealed, *marked, proven = Marks.of(folder).statuses(seal)
-    if broken := seals.alterations(folder, manifest):
-        sealed = replace(sealed, outcome=FAILED, text=broken[0])
+    if fault := _fault(folder, manifest):
+        sealed = replace(sealed, outcome=FAILED, text=fault)
     if state.kind == "changed":
         proven = replace(proven, outcome=FAILED, text=Message("proof.changed"))
     elif not state.reasons:
         proven = replace(proven, outcome=HELD, text=Message("proof.given"))
     return replace(state, statuses=(sealed, *marked, proven))
+
+
+def _fault(folder: Path, manifest: seals.Manifest) -> str | None:
+    """Say what of a folder does not fit its hashes, or that the register has another seal."""
+    if broken := seals.alterations(folder, manifest):
+        return broken[0]
+    try:
+        return seals.read_register(folder.parent).contradicts(manifest)
+    except SvcError as error:
+        return text_of(error)
 
 
 def keep_open(lake: Lake, before: LakeContents, statement: Statement) -> None:
@@ -271,9 +282,13 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
     if manifest is None:
         basis = Basis(clock, read_assertions(lake.path), has_trend=False)
         return _judgement(_held(lake, prepare(lake, state.period, basis)))
-    new = rederive(lake, manifest, state.versions[-1])
-    table = restatement(lake, state.versions[-1], manifest, new)
-    return Judgement(tuple(each.text for each in new.reasons), table.num_rows > 0)
+    folder = state.versions[-1]
+    new = rederive(lake, manifest, folder)
+    has_changed = restatement(lake, folder, manifest, new).num_rows > 0
+    files = manifest["files"].keys() - seals.broken_files(folder, manifest)
+    altered = contradicting_tables(folder, files)
+    texts = (*(each.text for each in new.reasons), *altered)
+    return Judgement(texts, has_changed or bool(altered))
 
 
 def _held(lake: Lake, statement: Statement) -> Statement:

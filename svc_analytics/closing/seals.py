@@ -64,7 +64,10 @@ def parse_json(content: bytes) -> Any:
             raise ValueError("a name stands twice")
         return dict(pairs)
 
-    return json.loads(content.decode(), object_pairs_hook=once_each)
+    try:
+        return json.loads(content.decode(), object_pairs_hook=once_each)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -218,7 +221,8 @@ def _misnamed(folder: Path, manifest: Manifest) -> Message | None:
     Every command takes a month by the name of its folder: two that were swapped, or a copy called
     a later version, would be booked and handed over as what they are not.
     """
-    right = version_folder(folder.with_name(manifest["label"]), manifest["version"]).name
+    label, version = manifest["label"], manifest["version"]
+    right = label if version == 1 else f"{label}-v{version}"  # no path: a forger names any
     if folder.name == right or not _NAMED.match(folder.name) or lake_around(folder) is None:
         return None
     return Message("seal.misnamed", name=folder.name, right=right)
@@ -407,24 +411,25 @@ def _dropped(manifest: Manifest, before: list[Manifest], register: Register) -> 
             yield Message("seal.before_dropped", label=one["label"], seal=one["seal"])
 
 
-def sealed_before(statements: Path, period: Period) -> dict[str, Message]:
-    """Return the seal that a first version has in the register, with what it says where it is gone.
+def sealed_before(statements: Path, period: Period, version: int) -> dict[str, Message]:
+    """Return the seal that a version has in the register, with what it says where it is gone.
 
     Empty where it has none.
     """
-    label = period.folder
-    key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
+    label, name = period.folder, version_folder(Path(period.folder), version).name
+    key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": version}
     known = read_register(statements).seals_of(key)[-1:]
-    return {seal: Message(SEALED_BEFORE, label=label, seal=seal) for seal in known}
+    return {seal: Message(SEALED_BEFORE, label=name, seal=seal) for seal in known}
 
 
-def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
-    """Return warnings of a first version, each by the seal that it is about.
+def warnings_of(lake: Lake, folder: Path, period: Period, version: int) -> dict[str, Message]:
+    """Return warnings of a new version, each by the seal that it is about.
 
-    It was sealed before, or a period after it was. `folder` is where it will be written.
+    It was sealed before, or, of a first one, a period after it was. `folder` is where it will be
+    written.
     """
-    warnings = sealed_before(lake.path / STATEMENTS, period)
-    if after := _first_after(period, folder):
+    warnings = sealed_before(lake.path / STATEMENTS, period, version)
+    if version == 1 and (after := _first_after(period, folder)):
         warnings[after["seal"]] = Message(
             _SEALED_FIRST, label=after["label"], earlier=period.folder, noun=translated(period.noun)
         )

@@ -133,7 +133,7 @@ class Lake:
             layout, _ = document["layout"], dict(document["merchant"])
             if document.pop("sha256", None) != digest_of(document):
                 raise ValueError("it is not the one that was written")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             if is_refused(error):
                 raise damaged_file(self.path / "lake.json", error) from error
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"

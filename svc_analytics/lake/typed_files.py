@@ -159,7 +159,8 @@ def _append_rows(
     lines = [_widened(head, new, separator, end)]
     lines += [_widened(each, [""] * len(new), separator, end) for each in records]
     names = head.cells + new
-    lines += [_line([row.get(name, "") for name in names], separator, end) for row in rows]
+    shown = [[_shown(row.get(name, "")) for name in names] for row in rows]
+    lines += [_line(cells, separator, end) for cells in shown]
     with storage.write(path) as temporary:
         temporary.write_bytes((mark + "".join(lines)).encode())
 
@@ -235,9 +236,19 @@ def _records(path: Path, text: str) -> Iterator[_CsvRecord]:
         raise _refused(path, number, why) from error
 
 
+def _is_odd(sign: str) -> bool:
+    """Whether a sign is one that nobody types: a control character, or no letter of UTF-8."""
+    return (sign < " " and sign not in _MAY_STAND) or "\ud800" <= sign <= "\udfff"
+
+
+def _shown(cell: str) -> str:
+    """Return a cell as it can be read again: what nobody types stands in it as its code point."""
+    return "".join(f"[U+{ord(sign):04X}]" if _is_odd(sign) else sign for sign in cell)
+
+
 def _clean(path: Path, line: int, cell: str) -> str:
     """Return a cell without the spaces around it; refuse one with characters nobody types."""
-    odd = next((sign for sign in cell if ord(sign) < 32 and sign not in _MAY_STAND), None)
+    odd = next(filter(_is_odd, cell), None)
     if odd is not None:
         raise _refused(path, line, Message("typed.control", sign=f"U+{ord(odd):04X}"))
     return cell.strip()

@@ -178,7 +178,7 @@ def _read_own(path: Path) -> dict[str, Any]:
             _check(kind, own)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}") from error
     return tables
 

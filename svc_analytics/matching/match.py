@@ -235,10 +235,11 @@ class Match(Displayable):
         try:
             old = json.loads(path.read_text("utf-8"))
             then = [list(map(str, key)) for key in old["open_rows"]]
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise ConfigError(f"{path} is no match that was saved") from error
-        if (old["kind"], old["month"]) != (self.asked.kind, self.asked.period.folder):
-            raise ConfigError(f"{path} is a match of {old['kind']} of {old['month']}")
+            kind, month = str(old["kind"]), str(old["month"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise ConfigError(f"{path} is no match that was saved: move it away") from error
+        if (kind, month) != (self.asked.kind, self.asked.period.folder):
+            raise ConfigError(f"{path} is a match of {kind:.40} of {month:.40}")
         today = [_identity(row) for row in self._open.to_pylist()]
         before, after = {*map(tuple, then)}, {*map(tuple, today)}
         settled = [key for key in then if tuple(key) not in after]

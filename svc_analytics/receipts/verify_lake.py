@@ -68,7 +68,7 @@ class VerificationResult(Displayable):
     unchanged: int
 
     def _display(self) -> Display:
-        unchanged = ("unchanged since an earlier check", self.unchanged)
+        unchanged = ("kept from an earlier check", self.unchanged)
         table = count_table("receipts", [("checked now", self.checked), unchanged])
         return Display("Verification of receipts", [], [table])
 

@@ -245,7 +245,7 @@ def check_replaceable(out: Path) -> None:
     try:
         manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
         is_ours = isinstance(manifest, dict) and "content_digest" in manifest
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         is_ours = False
     if not is_ours:
         raise LakeError(f"{out} is not empty and not a statement: choose another folder")

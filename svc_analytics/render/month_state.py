@@ -48,7 +48,7 @@ class MonthState:
     version: int = 0  # the newest sealed one; 0 without a seal
     versions: tuple[Path, ...] = ()  # the folders of its sealed versions, oldest first
     statuses: tuple[Status, ...] = ()  # of the newest sealed one, where they were looked up
-    lost: tuple[str, ...] = ()  # that it was sealed once, and no sealed folder is there
+    lost: tuple[str, ...] = ()  # that the next version was sealed once, and its folder is gone
 
     @property
     def label(self) -> str:
@@ -85,14 +85,14 @@ class MonthState:
         """The note on the state: what there is to know or to do, in a line."""
         if self.kind == "running":
             return Message("state.can_be_closed", day=self._local(self.closes_at))
-        if self.kind == "changed" and not self.reasons:
-            return self.reissue
         if texts := self.lost + self.reasons:
             first, *others = texts
             more = Message(
                 "{REASON} (and {count} more)", reason=translated(first), count=len(others)
             )
             return more if others else first
+        if self.kind == "changed":
+            return self.reissue
         return Message("state.nothing" if self.is_sealed else "state.since", day=self.since)
 
     @property

@@ -281,8 +281,8 @@ def _months_of(states: list[MonthState], name: str) -> Iterator[Point]:
 def _faults(state: MonthState) -> list[str]:
     """Return the faults of a sealed month: as `close` tells them, and those of its files."""
     if state.kind == "changed":
-        return [str(state.word)]
-    failed = [str(each.text) for each in state.statuses if each.outcome == FAILED]
+        return [*state.lost, str(state.word)]
+    failed = [*state.lost, *(str(each.text) for each in state.statuses if each.outcome == FAILED)]
     return [*failed, *(f"today it would not be final: {reason}" for reason in state.reasons)]
 
 

@@ -311,7 +311,7 @@ def read_notice_log(lake: Path) -> NoticeLog:
         facts = json.loads(path.read_bytes())
         listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
         return NoticeLog(path, listeners, {n: _command(o) for n, o in facts["commands"].items()})
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return NoticeLog(path)
 
 

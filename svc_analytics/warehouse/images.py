@@ -214,7 +214,7 @@ def write_views(lake: Lake) -> Path:
 
 
 def _read_about(lake: Path) -> object:
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         return json.loads((lake / _ABOUT).read_bytes())
     return None
 

@@ -33,7 +33,7 @@ def test_the_lake_is_verified_and_remembered(filled, run):
     """All of the sandbox's receipts are good; a second run has nothing to do."""
     first, second = run("receipts", "verify"), run("receipts", "verify")
     assert (first.code, second.code) == (0, 0)
-    assert rows(first.out) == [] and "0 unchanged" in first.err
+    assert rows(first.out) == [] and "0 kept from an earlier check" in first.err
     assert "svc-analytics: 0 receipts checked" in second.err
     document = json.loads(run("receipts", "verify", "--month", "2026-10", "--every", "--json").out)
     assert document["unproven"] == 0

@@ -43,6 +43,7 @@ from tests.support.altered import (
     forge,
     lost,
     no_fact,
+    parquet,
     text,
     workbook,
 )
@@ -355,14 +356,6 @@ def content(name: str, body: str) -> Change:
 
 def merchant(folder: Path, manifest: Manifest) -> None:
     manifest["merchant"]["display_name"] = "Bazaar"
-
-
-def parquet(edit: Callable[[pa.Table], pa.Table], name: str = "lines") -> Change:
-    def change(folder: Path, manifest: Manifest) -> None:
-        path = folder / f"{name}.parquet"
-        pq.write_table(edit(pq.read_table(path)), path)
-
-    return change
 
 
 def formula(old: str, new: str) -> Change:

@@ -4,6 +4,7 @@ import os
 import shutil
 from unittest.mock import Mock
 
+import pyarrow as pa
 import pytest
 
 from svc_analytics.closing import month_states as states
@@ -23,10 +24,10 @@ from svc_analytics.instants import HOUR, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import CALENDARS, month
-from svc_analytics.proofs.statuses import HELD, UNCHECKED
+from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import PAYMENTS
-from tests.support.altered import flip
+from tests.support.altered import fact, flip, forge, parquet, text
 from tests.support.calendars import FISCAL
 from tests.support.closings import Closer, table
 from tests.support.fake_service import payment
@@ -132,15 +133,47 @@ def test_a_sealed_month_whose_records_are_gone_says_what_was_not_read(closer):
     assert state(closer).note.startswith("payments were not read for 2026-10-01T00:00:00Z")
 
 
-def test_a_month_whose_sealed_folder_is_gone_says_that_it_was_sealed(closer):
-    """The register knows its seal: it is not as one that nobody closed."""
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_month_whose_newest_sealed_folder_is_gone_says_that_it_was_sealed(closer, version):
+    """The register knows its seal: it is not as one that nobody closed. Nor does a close forget."""
     closer.serve(ALONE)
     folder = closer.sealed()
+    if version == 2:
+        closer.desk.service.payments.append(LATE)
+        folder = closer.close().folder
     seal = read_manifest(folder)["seal"]
     shutil.rmtree(folder)
     found = state(closer)
-    assert found.kind == "due" and not found.reasons
-    assert found.note == f"2026-10 was sealed before as {seal}: find out what happened to it"
+    assert found.kind == ("due", "changed")[version - 1] and not found.reasons
+    said = f"{folder.name} was sealed before as {seal}: find out what happened to it"
+    assert found.note == said
+    closer.desk.service.payments.append(payment(98, "2026-10-21T08:00:00Z", "8", "0"))
+    assert said in closer.close().note
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        parquet(lambda rows: pa.concat_tables([rows, rows]), "lines"),
+        text("summary.csv", "100", "900"),
+    ],
+    ids=["parquet", "csv"],
+)
+def test_a_month_of_which_a_table_was_forged_is_not_given_by_the_lake(closer, change):
+    """Hashes, seal, register and chain fit; the digest of the tables in the manifest is believed
+    no more than they.
+    """
+    closer.serve(ALONE)
+    forge(closer.sealed(), change)
+    found = with_statuses(state(closer))
+    assert (found.kind, found.statuses[3].outcome) == ("changed", FAILED)
+
+
+def test_a_month_of_which_the_register_has_another_seal_is_not_as_sealed(closer):
+    closer.serve(ALONE)
+    forge(closer.sealed(), fact(as_of="2026-11-19T12:00:00Z"), register="kept")
+    sealed, *_ = with_statuses(state(closer)).statuses
+    assert sealed.outcome == FAILED and "the lake sealed 2026-10 version 1 as " in sealed.text
 
 
 @pytest.mark.thorough

@@ -10,7 +10,7 @@ import pytest
 
 from svc_analytics import verify_statement
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.seals import parse_manifest, read_manifest, read_register
+from svc_analytics.closing.seals import parse_manifest, read_manifest, read_register, seal_of
 from svc_analytics.closing.table_diff import as_texts, compare, read_tables
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
@@ -132,6 +132,21 @@ def test_a_folder_called_as_another_month_or_version_is_found(sealed, name):
     assert named in map(str, verify_statement(sealed).broken)
     sealed = sealed.rename(sealed.with_name("october"))
     assert verify_statement(sealed).broken == ()
+
+
+def test_a_manifest_that_names_a_path_as_its_month_is_found(sealed):
+    manifest = read_manifest(sealed) | {"label": "../../2026-10"}
+    (sealed / "manifest.json").write_text(json.dumps(manifest | {"seal": seal_of(manifest)}))
+    assert "give it its name again" in str(verify_statement(sealed).broken)
+
+
+def test_what_is_nested_without_end_is_named(sealed):
+    """Of a folder, or a package, that a stranger gives."""
+    (sealed.parent / "chain.json").write_text("[" * 99_999)
+    assert not verify_statement(sealed).holds
+    (sealed / "manifest.json").write_text("[" * 99_999)
+    with pytest.raises(LakeError, match=r"manifest\.json is missing or cannot be read"):
+        verify_statement(sealed)
 
 
 @pytest.mark.thorough

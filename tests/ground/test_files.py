@@ -262,6 +262,14 @@ def test_a_column_is_added_before_the_empty_cells_that_a_spreadsheet_left(tmp_pa
     assert path.read_text() == "at;coin;note\n1;eth;\n2026-11-01;btc;seen, by Sara\n"
 
 
+def test_a_sign_that_would_be_refused_is_added_as_its_code_point(tmp_path):
+    """A command that wrote it would close the file to all commands."""
+    row = ROW | {"note": "seen\x1b[2J\udcff, by\tSara"}
+    append_rows(LocalStorage(tmp_path), "typed.csv", COLUMNS, [row])
+    [read] = read_rows(tmp_path / "typed.csv", COLUMNS)
+    assert read.cells["note"] == "seen[U+001B][2J[U+DCFF], by\tSara"
+
+
 def test_a_column_that_a_row_needs_is_added(tmp_path):
     """Rows of more lines than one, and blank lines, stay what they were."""
     path = typed(tmp_path, b'at,coin\r\n1,"b\ntc"\r\n\r\n2,eth')

@@ -136,6 +136,14 @@ def test_a_tolerance_has_a_line_of_its_own(shop, run):
     assert said["by"]["within"]["count"] == 1
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"open_rows": []}', "[" * 99999])
+def test_what_is_no_saved_match_is_told_in_one_line(shop, run, text):
+    run("match", "orders", "orders.csv", *MONTH, "--out", "m")
+    Path("m/match.json").write_text(text)
+    done = run("match", "orders", "orders.csv", *MONTH, "--out", "m")
+    assert done.code == 2 and "m/match.json is no match that was saved: move it" in done.err
+
+
 def test_a_match_that_was_saved_tells_what_was_settled_since(shop, run):
     """It names the digest of each of its files; a row that a person explained is not open."""
     run("match", "orders", "orders.csv", *MONTH, "--out", "m")

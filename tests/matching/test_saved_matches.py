@@ -73,7 +73,8 @@ def test_a_match_of_orders_and_one_of_payouts_hold(desk, sealed, tmp_path):
     assert saved(desk.lake, tmp_path) == desk.lake.path / "matches/2026-10/orders"
     saved(desk.lake, tmp_path, "payouts", ARRIVED)
     outcome, text = status(sealed)
-    assert outcome == "held" and text.startswith("1 rows of orders.csv add up on both sides, 0 of")
+    assert outcome == "held" and text.startswith("1 rows of orders.csv add up on both sides, with")
+    assert "not checked: how they were paired, that 0 of them are open, and whether" in text
     assert status(sealed, kind="payouts")[0] == "held"
 
 
@@ -99,7 +100,7 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
     keys = [["entry_missing", "", name] for name, *_ in others[1:]]
     said(place, open_rows=[["entry_missing", "", "another entry"], *keys])
     again(place, "rows.csv", others[0][0], "another entry")
-    assert status(sealed, kind="books-qbo")[1].startswith("the lake gives other amounts of ")
+    assert status(sealed, kind="books-qbo")[1].startswith("the lake gives other records or ")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,7 @@ def test_a_match_of_books_holds_by_the_entries_of_the_lake(desk, closer):
         (lambda at: (at / "match.json").write_text("[" * 99999), "match.json cannot be read"),
         (lambda at: again(at, "rows.csv", "100", "1e9999999"), "match.json cannot be read"),
         (lambda at: again(at, "rows.csv", "100", "99"), "rows.csv does not add up to what"),
+        (lambda at: again(at, "rows.csv", "100", "Infinity"), "match.json cannot be read"),
         (lambda at: again(at, "summary.csv", "100", "99"), "summary.csv does not add up to what"),
         (lambda at: again(at, "rows.csv", "true", "false"), "rows.csv does not add up to what"),
         (lambda at: said(at, month="2026-09"), "names this seal, and another month"),
@@ -135,7 +137,7 @@ def test_an_amount_of_ours_that_was_made_to_fit_is_no_longer_that_of_the_lake(
     for name in ("rows.csv", "summary.csv", "match.json"):
         again(place, name, "100", "99")
     outcome, text = status(sealed)
-    assert outcome == "FAILED" and text.startswith("the lake gives other amounts of ")
+    assert outcome == "FAILED" and text.startswith("the lake gives other records or ")
 
 
 def test_a_match_of_another_seal_is_not_checked_and_not_packed(desk, closer, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -125,6 +126,16 @@ def workbook(
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as found:
         for name, body in after.items():
             found.writestr(name, body)
+
+
+def parquet(edit: Callable[[pa.Table], pa.Table], name: str = "lines") -> Change:
+    """Change the rows of a table's Parquet file."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        path = folder / f"{name}.parquet"
+        pq.write_table(edit(pq.read_table(path)), path)
+
+    return change
 
 
 @changing

@@ -254,8 +254,7 @@ def _verify_lake(
             on_rows=bar.update,
         )
     echo_note(
-        f"{counted(run.checked, 'receipt')} checked, "
-        f"{run.unchanged:,} unchanged since an earlier check",
+        f"{counted(run.checked, 'receipt')} checked, {run.unchanged:,} kept from an earlier check",
         "receipts_checked",
         checked=run.checked,
         unchanged=run.unchanged,

@@ -98,7 +98,7 @@ def _is_done(state: MonthState) -> bool:
 
 
 def _month_line(state: MonthState) -> str:
-    is_all = _is_done(state) and not state.reasons
+    is_all = _is_done(state) and not (state.lost or state.reasons)
     line = str(state.word) if is_all else f"{state.word}: {single_line(state.note)}"
     # What is not there is not told, nor is of a changed month what its own word tells.
     statuses = "; ".join(

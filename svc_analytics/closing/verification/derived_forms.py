@@ -240,6 +240,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         Language(**facts["language"])
         is_whole = isinstance(facts["files"], dict)
-    except (OSError, ValueError, LookupError, TypeError, SvcError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, SvcError):
         return {}
     return dict(facts) if is_whole else {}

@@ -26,7 +26,7 @@ from svc_analytics.files import hash_file
 from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.money import EXACT, format_amount, is_plain
 from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status
 from svc_analytics.proofs.verify import listed
 from svc_analytics.warehouse.models import models_used_by
@@ -176,11 +176,17 @@ def _is_sum(rows: list[Row], said: Mapping[str, Any]) -> bool:
     for row, side in product(rows, SIDES):
         if coin := row[f"{side}_currency"]:
             for sums in (by[row["code"]][side], total[side]):
-                sums[coin] = EXACT.add(sums.get(coin, Decimal(0)), Decimal(row[f"{side}_amount"]))
+                sums[coin] = EXACT.add(sums.get(coin, Decimal(0)), _amount(row[f"{side}_amount"]))
     opened = [[row[name] for name in _KEYS] for row in firsts if row["is_open"] == "true"]
     named = {name: said[name] for name in _SUMS} | {"open_rows": sorted(said["open_rows"])}
     opens = {"open": len(opened), "open_rows": sorted(opened)}
     return bool(named == _texts(total | opens | {"by": by}))
+
+
+def _amount(text: str) -> Decimal:
+    if not is_plain(text):
+        raise ValueError(f"{text!r:.40} is no plain decimal")
+    return Decimal(text)
 
 
 def _texts(value: Any) -> Any:

@@ -60,7 +60,7 @@ class ParentSources:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read what is noted; nothing where it cannot be read, was altered, or has another form."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             document: dict[str, Any] = json.loads(path.read_bytes())
             if document.pop("sha256") == digest_of(document) and document["form"] == _FORM:
                 files = {label: ParentFile(**of) for label, of in document["files"].items()}
