@@ -26,6 +26,8 @@ MOST_MADE = 8  # things of one kind that are kept, of the versions and environme
 _CHUNK = 1 << 20  # bytes
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _HASH = hashlib.sha256().digest_size
+# What reading a document raises that is torn, altered, of another form, or nested without end.
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _NO_FOLDER = (OSError, RuntimeError)  # it cannot be written, or there is no home: that costs time
 WRITING = ".writing"  # the suffix of files that the lake's writer has not finished
 # Puts a file or a folder elsewhere too, from its temporary path; within, it takes its name.

@@ -33,7 +33,7 @@ from svc_analytics.backups.archive import (
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.files import chunks_of, restore_folders
+from svc_analytics.files import UNREADABLE, chunks_of, restore_folders
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
@@ -357,7 +357,7 @@ def _unlike_manifest(
         stated = {
             name: of["sha256"] for name, of in json.loads(manifest.read_bytes())["files"].items()
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return [path]
     named = {f"{folder}/{name}": digest for name, digest in stated.items()}
     return [each for each, digest in named.items() if digests.get(each) != digest]
@@ -428,9 +428,10 @@ class Losses:
 
     def _is_sealed(self, folder: str) -> bool:
         """Whether the statement in a folder was sealed; one that cannot be read may have been."""
+        content = self._content(f"{folder}/{MANIFEST}")
         try:
-            return json.loads(self._content(f"{folder}/{MANIFEST}"))["seal"] is not None
-        except (ValueError, LookupError, TypeError, RecursionError):
+            return json.loads(content)["seal"] is not None
+        except UNREADABLE:
             return True
 
     def _content(self, path: str) -> bytes:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from svc_analytics.books.entries import Booking
 from svc_analytics.books.entry import Entry, EntryLine, cents_text
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import locked, make_folder
+from svc_analytics.files import UNREADABLE, locked, make_folder
 from svc_analytics.instants import format_instant
 from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, JALALI, Period, month
@@ -72,10 +72,7 @@ def _read(folder: Path) -> dict[str, list[Booked]]:
                 _check(label, each)
     except FileNotFoundError:
         return {}
-    except (
-        *(OSError, ValueError, LookupError, TypeError, AttributeError),
-        *(RecursionError, ConfigError),
-    ) as error:
+    except (*UNREADABLE, ConfigError) as error:
         raise LakeError(f"{path} cannot be read: restore it from a backup") from error
     return dict(imports)
 

@@ -25,7 +25,7 @@ from filelock import BaseFileLock, FileLock
 from svc_analytics.bucket.objects import MANIFEST, folder_of, is_month, keys_of_lake, unpack
 from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError, system_refusals
-from svc_analytics.files import sync_file
+from svc_analytics.files import UNREADABLE, sync_file
 
 AT_ONCE = 8  # GETs
 _MOST_LISTINGS = 20
@@ -60,7 +60,7 @@ class Book:
     @classmethod
     def read(cls, folder: Path, name: str = BOOK_FILE) -> Self | None:
         """Read the book of a folder; none where there is none, or it is torn."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(*UNREADABLE):
             document = json.loads((folder / name).read_bytes())
             objects = {
                 key: Held(Version(etag, number), (at, size))

@@ -31,7 +31,7 @@ from svc_analytics.bucket.store import (
     replace_object,
 )
 from svc_analytics.errors import LakeBusy, LakeChanged, LakeError, StoreError
-from svc_analytics.files import WRITING, atomic_write, replacing_folder
+from svc_analytics.files import UNREADABLE, WRITING, atomic_write, replacing_folder
 from svc_analytics.messages import Message, translated
 
 LEASE_KEY = ".writer.json"
@@ -124,7 +124,7 @@ class Lease:
             document = dict(json.loads(bytes(body)))
             names = ("copy", "who", "since", "is_free", "intents", "until")
             return {name: document[name] for name in names}
-        except (ValueError, KeyError, TypeError):
+        except UNREADABLE:
             message = (
                 f"{self.url}/{LEASE_KEY} cannot be read: remove it at a time when nobody writes"
             )

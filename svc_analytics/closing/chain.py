@@ -45,7 +45,14 @@ from svc_analytics.errors import (
     StoreUnavailable,
     text_of,
 )
-from svc_analytics.files import atomic_write, locked, make_folder, state_folder, write_json
+from svc_analytics.files import (
+    UNREADABLE,
+    atomic_write,
+    locked,
+    make_folder,
+    state_folder,
+    write_json,
+)
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
@@ -67,7 +74,6 @@ MEMORY = "chains.json"
 _FORMAT = 1
 _EMPTY: Chain = {"size": 0, "root": sha256(b"").hexdigest(), "checkpoints": []}
 _MONTH = ("label", "calendar", "zone", "version")
-_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def digest_of(manifest: dict[str, Any]) -> str | None:
@@ -165,7 +171,7 @@ def read_known(statements: Path, register: Register) -> Chain | None:
         known = read_chain(path.read_bytes())
         require_beginning(known)
         rows = [tuple(str(each[name]) for name in COLUMNS) for each in known["checkpoints"]]
-    except (Result, *_UNREADABLE) as error:
+    except (Result, *UNREADABLE) as error:
         raise LakeError(Message("seal.chain_altered", path=path)) from error
     if rows != [*register.rows[: len(rows)]]:
         raise LakeError(Message("seal.chain_differs", path=path))
@@ -367,14 +373,15 @@ def _folder(lake: Lake) -> Path:
 def _read(file: Path) -> list[Remembered]:
     if not file.exists():
         return []
+    content = file.read_bytes()
     try:
-        document = json.loads(file.read_bytes())
+        document = json.loads(content)
         if document["format"] > _FORMAT:
             raise NotProven(Message("memory.newer", file=file))
         facts = document["chains"]
         if document["check"] == _check(facts):
             return [Remembered(**each) for each in facts]
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except UNREADABLE:
         pass
     raise NotProven(Message("memory.damaged", file=file))
 

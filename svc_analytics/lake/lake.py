@@ -20,6 +20,7 @@ from svc_analytics.bucket.mirror import BOOK_FILE, PINS_FILE
 from svc_analytics.coverage import Coverage, Span, gaps
 from svc_analytics.errors import ConfigError, LakeError, NoLake
 from svc_analytics.files import (
+    UNREADABLE,
     damaged_file,
     hold_folder,
     is_refused,
@@ -133,7 +134,7 @@ class Lake:
             layout, _ = document["layout"], dict(document["merchant"])
             if document.pop("sha256", None) != digest_of(document):
                 raise ValueError("it is not the one that was written")
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except UNREADABLE as error:
             if is_refused(error):
                 raise damaged_file(self.path / "lake.json", error) from error
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"

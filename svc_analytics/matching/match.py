@@ -25,7 +25,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.handover.books import books_source
 from svc_analytics.closing.verification.matches import DOCUMENT, FOLDER as PLACE, SIDES, Sums
 from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.files import hash_file, replacing_folder
+from svc_analytics.files import UNREADABLE, hash_file, replacing_folder
 from svc_analytics.formatting.display import MOST_ROWS, Display
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import csv_digest, csv_pairs, to_frame
@@ -236,7 +236,7 @@ class Match(Displayable):
             old = json.loads(path.read_text("utf-8"))
             then = [list(map(str, key)) for key in old["open_rows"]]
             kind, month = str(old["kind"]), str(old["month"])
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        except UNREADABLE as error:
             raise ConfigError(f"{path} is no match that was saved: move it away") from error
         if (kind, month) != (self.asked.kind, self.asked.period.folder):
             raise ConfigError(f"{path} is a match of {kind:.40} of {month:.40}")

@@ -16,6 +16,7 @@ from typing import Any
 
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import UNREADABLE
 from svc_analytics.instants import DAY, SECOND, format_instant, parse_bound
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
@@ -25,7 +26,6 @@ from svc_analytics.schema import STREAMS
 
 OFFSETS = "offsets"  # of a manifest: from when on clocks were how many seconds ahead of UTC
 _FOREVER = 1 << 62
-_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 Manifest = dict[str, Any]
 
 
@@ -180,7 +180,7 @@ def _edges(ours: Period, start: int, end: int) -> Iterator[Piece]:
 def _sealed(merchant: str, zone: str, folders: Iterable[Path]) -> Iterator[Manifest]:
     """Yield the manifests of a merchant and a zone that fit their seal."""
     for path in (path for folder in folders for path in folder.glob(f"*/{MANIFEST}")):
-        with suppress(*_UNREADABLE):
+        with suppress(*UNREADABLE):
             manifest = json.loads(path.read_bytes())
             facts = manifest["merchant"]["id"], manifest["zone"], type(manifest["version"])
             if facts == (merchant, zone, int) and manifest["seal"] == seal_of(manifest):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, system_refusals
 from svc_analytics.external_rates import currency_code
-from svc_analytics.files import hash_file, restore_folders
+from svc_analytics.files import UNREADABLE, hash_file, restore_folders
 from svc_analytics.formatting.status_line import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.formatting.values import drop_pages
@@ -245,7 +245,7 @@ def check_replaceable(out: Path) -> None:
     try:
         manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
         is_ours = isinstance(manifest, dict) and "content_digest" in manifest
-    except (OSError, ValueError, RecursionError):
+    except UNREADABLE:
         is_ours = False
     if not is_ours:
         raise LakeError(f"{out} is not empty and not a statement: choose another folder")

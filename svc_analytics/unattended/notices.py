@@ -14,7 +14,7 @@ from svc_analytics.closing.result import CloseResult
 from svc_analytics.environment import SettingPlaces, here, variable
 from svc_analytics.errors import ApiError, SvcError, class_name
 from svc_analytics.extraction.plan import ExtractionResult
-from svc_analytics.files import PRIVATE, atomic_write, locked, make_folder, write_json
+from svc_analytics.files import PRIVATE, UNREADABLE, atomic_write, locked, make_folder, write_json
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, HOUR, duration, format_instant
@@ -311,7 +311,7 @@ def read_notice_log(lake: Path) -> NoticeLog:
         facts = json.loads(path.read_bytes())
         listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
         return NoticeLog(path, listeners, {n: _command(o) for n, o in facts["commands"].items()})
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return NoticeLog(path)
 
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import hash_file, write_cached, write_json
+from svc_analytics.files import UNREADABLE, hash_file, write_cached, write_json
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.index.parents import PARENTS
@@ -214,7 +214,7 @@ def write_views(lake: Lake) -> Path:
 
 
 def _read_about(lake: Path) -> object:
-    with suppress(OSError, ValueError, RecursionError):
+    with suppress(*UNREADABLE):
         return json.loads((lake / _ABOUT).read_bytes())
     return None
 

@@ -21,7 +21,7 @@ from svc_analytics.closing.verification.contents import PROGRAM, is_this_release
 from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.external_rates import ExternalRates, parse_rates
-from svc_analytics.files import hash_file
+from svc_analytics.files import UNREADABLE, hash_file
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
@@ -240,6 +240,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         Language(**facts["language"])
         is_whole = isinstance(facts["files"], dict)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, SvcError):
+    except (*UNREADABLE, SvcError):
         return {}
     return dict(facts) if is_whole else {}

@@ -24,6 +24,7 @@ from svc_analytics.closing.seals import Manifest, parse_json
 from svc_analytics.closing.table_diff import read_csv
 from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
+from svc_analytics.files import UNREADABLE
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
@@ -33,10 +34,7 @@ from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, Output, writ
 from svc_analytics.render.formats import DOCUMENTS, form_of
 from svc_analytics.warehouse.figures import GLOSSARY, definitions_table, label_of, labels_of
 
-_UNREADABLE = (
-    *(OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError),
-    *(csv.Error, pa.ArrowException),
-)
+_UNREADABLE = (*UNREADABLE, RuntimeError, csv.Error, pa.ArrowException)
 _DRAWING = re.compile(rb"<svg.*?</svg>", re.DOTALL)  # a chart: a library draws it
 _CONTRADICTS, _LEFT_OUT = "seal.contradicts", "seal.not_compared"
 # What is said of a file, or of several in one line, by its outcome.

@@ -22,7 +22,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.table_diff import as_texts, read_csv
 from svc_analytics.closing.verification.proof import Proof
 from svc_analytics.errors import LakeError, SvcError, text_of
-from svc_analytics.files import hash_file
+from svc_analytics.files import UNREADABLE, hash_file
 from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
@@ -46,10 +46,6 @@ _OURS = {
         where kind = 'payout' and status = 'completed'
         and settled_at >= $start and settled_at < $end""",
 }
-_UNREADABLE = (
-    *(OSError, ValueError, LookupError, TypeError, AttributeError),
-    *(ArithmeticError, RecursionError),
-)
 Row = Mapping[str, str]
 Worth = tuple[str, Decimal, Decimal | None]  # a coin, an amount of it, and its price in USD
 Sums = dict[str, Decimal]
@@ -98,7 +94,7 @@ def _checked(folder: Path, proof: Proof) -> SavedMatch:
     try:
         said |= json.loads((folder / DOCUMENT).read_bytes())
         tables, fault = _read_whole(folder, said)
-    except _UNREADABLE as error:
+    except (*UNREADABLE, ArithmeticError) as error:
         why = f"{type(error).__name__}: {error}"
         fault = Message("matched.unread", name=DOCUMENT, why=why)
     outcome, text = (FAILED, fault) if fault else _beside(proof, said, tables)

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import make_folder, write_json
+from svc_analytics.files import UNREADABLE, make_folder, write_json
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signature
 from svc_analytics.lake.derived import with_returned
 from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, open_groups
@@ -60,7 +60,7 @@ class ParentSources:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read what is noted; nothing where it cannot be read, was altered, or has another form."""
-        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        with suppress(*UNREADABLE):
             document: dict[str, Any] = json.loads(path.read_bytes())
             if document.pop("sha256") == digest_of(document) and document["form"] == _FORM:
                 files = {label: ParentFile(**of) for label, of in document["files"].items()}
