@@ -100,8 +100,8 @@ select
         when seen = 0 then 'entry_missing'
         when inside = 0 then 'other_period'
         when strange > 0 then 'entry_edited'
-        when seen > 1 or m.nets = list_transform(o.nets, lambda each: 2 * each)
-            then 'entry_doubled'
+        when seen > 1 or len(m.parts) > len(o.parts)
+            and m.nets = list_transform(o.nets, lambda each: 2 * each) then 'entry_doubled'
         when m.day <> o.day then 'entry_edited'
         when m.accounts = o.accounts and m.nets = o.nets and over = 0 then 'agreed'
         when m.parts = o.parts then 'other_account'
