@@ -68,7 +68,7 @@ class Explanation:
     value: Any
     sql: str
     table: pa.Table
-    why_none: str = "unknown: not all of its records were read"
+    why_none: str = "unknown: not all of its records were read, or one was not read exactly"
     made_of: Mapping[str, Any] = field(default_factory=dict)  # other figures, with their values
 
     @property

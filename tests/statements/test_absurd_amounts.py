@@ -142,7 +142,7 @@ def test_every_view_can_be_read(desk, make, view):
 
 @pytest.mark.thorough
 def test_what_explains_a_figure_says_that_it_does_not_fit(desk, make):
-    """Neither "not all of its records were read" nor "what it is divided by is zero"."""
+    """Neither that records were not read, nor "what it is divided by is zero"."""
     make("2026-09")
     sales = desk.lake.explain("2026-09", "big", "gross_sales")
     rate = desk.lake.explain("2026-09", "big", "effective_fee_rate")
