@@ -318,7 +318,7 @@ def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | No
     explanation = lake.explain(
         period.label, coin, figure, zone=period.zone, calendar=period.calendar
     )
-    value = "unknown" if explanation.value is None else value_text(explanation.value)
+    value = explanation.why_none if explanation.value is None else value_text(explanation.value)
     columns = record_columns(explanation.table, find_figure(figure))
     records = display_table(explanation.table, "its records", most=MOST_RECORDS, only=columns)
     return line(f"{figure} of {coin}: {value}"), Code(explanation.sql), Display("", [], [records])
