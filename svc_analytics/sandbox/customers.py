@@ -127,11 +127,12 @@ _PAST_FLOWS = """
 _COMING_FLOWS = """
     select id, paid_at as at, currency, charged_amount, net_amount, fee_amount, 1, null
     from payments
-    where paid_at > ?1 and (?2 is null or currency = ?2)
+    where paid_at > :now and (:coin is null or currency = :coin)
     union all
     select id, settled_at, currency, amount, debited_amount, fee_amount, -1, payment_id
     from payout_records
-    where settled_at > ?1 and created_at > ?1 - 60000000 and (?2 is null or currency = ?2)
+    where settled_at > :now and created_at > :now - 60000000
+        and (:coin is null or currency = :coin)
     order by at
 """
 
@@ -231,7 +232,7 @@ class Wallet:
 
     def _coming(self, now: int, currency: str | None = None) -> Iterator[Flow]:
         """Yield the seeded records that are settled after now, oldest first."""
-        for row in self._store.fetch(_COMING_FLOWS, (now, currency)):
+        for row in self._store.fetch(_COMING_FLOWS, {"now": now, "coin": currency}):
             record_id, _, slug, *amounts, sign, payment_id = row
             yield Flow(record_id, slug, _units(slug, amounts, sign), payment_id)
 

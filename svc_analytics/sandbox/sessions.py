@@ -288,7 +288,7 @@ class Sessions:
         """Return the session of a payment in the seeded past, as far as it is known."""
         sql = (
             "select id, session_id, reference_id, currency, amount, usd_value, metadata, paid_at"
-            " from payments where (session_id = ?1 or reference_id = ?2) and paid_at <= ?3"
+            " from payments where (session_id = ? or reference_id = ?) and paid_at <= ?"
         )
         names = validation.uuid_form(id_or_reference), id_or_reference
         for row in self._platform.store.fetch(sql, (*names, self._platform.shown_until())):

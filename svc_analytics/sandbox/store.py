@@ -136,7 +136,7 @@ class Store:
         sql = f"{settled} order by {stream.instant}, id"
         return (_named(stream, row) for row in self._db.execute(sql, (now,)))
 
-    def fetch(self, sql: str, values: Row = ()) -> list[Row]:
+    def fetch(self, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
         """Run a statement and return all rows, if it has any."""
         with self._lock:
             return self._db.execute(sql, values).fetchall()
