@@ -36,6 +36,7 @@ from svc_analytics.messages import Message, translated
 
 LEASE_KEY = ".writer.json"
 LEASE_LENGTH = 60  # seconds; renewed three times within
+_CLOCKS_DIFFER = 300  # seconds at most: a lease that ends later was written by a wrong clock
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class Lease:
         held = self._read()
         place = f"{self.copy_id}@{platform.node()}"  # a copy may be copied to another machine
         is_own = not held or held["copy"] == place
-        is_over = not held or held["is_free"] or is_own or held["until"] <= time.time()
-        if not is_over:
+        is_over = not held or held["is_free"] or is_own
+        if not is_over and 0 < held["until"] - time.time() < LEASE_LENGTH + _CLOCKS_DIFFER:
             raise self._busy(held["who"])
         left = held if held and not held["is_free"] else {}
         since, intents = left.get("since"), left.get("intents", [])
@@ -122,8 +123,12 @@ class Lease:
             return {}
         try:
             document = dict(json.loads(bytes(body)))
-            names = ("copy", "who", "since", "is_free", "intents", "until")
-            return {name: document[name] for name in names}
+            if not all(map(is_month, document["intents"])):
+                raise ValueError(document["intents"])
+            numbers = {"since": int(document["since"]), "until": float(document["until"])}
+            return {
+                name: document[name] for name in ("copy", "who", "is_free", "intents")
+            } | numbers
         except UNREADABLE:
             message = (
                 f"{self.url}/{LEASE_KEY} cannot be read: remove it at a time when nobody writes"

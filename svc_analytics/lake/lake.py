@@ -18,12 +18,12 @@ from typing import Any, Protocol
 from svc_analytics.arguments import check, check_path
 from svc_analytics.bucket.mirror import BOOK_FILE, PINS_FILE
 from svc_analytics.coverage import Coverage, Span, gaps
-from svc_analytics.errors import ConfigError, LakeError, NoLake
+from svc_analytics.errors import ConfigError, NoLake
 from svc_analytics.files import (
     UNREADABLE,
+    DamagedFile,
     damaged_file,
     hold_folder,
-    is_refused,
     leave_folder,
     remove_abandoned,
     write_json,
@@ -32,6 +32,7 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
 from svc_analytics.lake.coverage_footer import MonthFileFooter, read_footer
 from svc_analytics.lake.layout import ORIGIN, data_folders, require_layout
+from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, calendar_name, month, month_of
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import Storage, mended, open_storage
@@ -135,10 +136,8 @@ class Lake:
             if document.pop("sha256", None) != digest_of(document):
                 raise ValueError("it is not the one that was written")
         except UNREADABLE as error:
-            if is_refused(error):
-                raise damaged_file(self.path / "lake.json", error) from error
-            message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
-            raise LakeError(message) from error
+            with mended(self.storage):
+                raise damaged_file(self.path / "lake.json", error, "file.make_again") from error
         require_layout(layout, f"{self.place} was ", document.get("tool_version", ""))
         return dict(document)
 
@@ -174,10 +173,10 @@ class Lake:
         for file in sorted(files):
             with mended(self.storage):
                 footer = read_footer(file)
-            if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
-                raise LakeError(f"{file} is of another merchant or stream: move it out of the lake")
-            if file.stem not in (ORIGIN, month_of(footer.owns[0]).label):
-                raise LakeError(f"{file} is the file of another month: move it out of the lake")
+                if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
+                    raise DamagedFile(file, Message("file.other_stream"))
+                if file.stem not in (ORIGIN, month_of(footer.owns[0]).label):
+                    raise DamagedFile(file, Message("file.other_month"))
             footers[file.stem] = footer
         return footers
 
@@ -377,9 +376,13 @@ def _link_files(source: Path, target: Path) -> None:
 
 
 def link_file(file: Path, target: Path) -> None:
-    """Give a file another name; copy it where that cannot be done."""
+    """Give a file another name; copy it where that cannot be done.
+
+    A link that a person put in the place of a file is followed: nothing outside of a snapshot
+    may be read by a query.
+    """
     try:
-        os.link(file, target)
+        os.link(file.resolve(), target)
     except FileNotFoundError:
         raise
     except OSError:

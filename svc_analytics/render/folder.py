@@ -248,6 +248,8 @@ def check_replaceable(out: Path) -> None:
     except UNREADABLE:
         is_ours = False
     if not is_ours:
-        raise LakeError(f"{out} is not empty and not a statement: choose another folder")
+        raise LakeError(
+            f"{out} is not empty and not a statement: move it away, or choose another folder"
+        )
     if manifest.get("seal"):
         raise LakeError(f"{out} is sealed and is never overwritten: choose another folder")

@@ -1,5 +1,7 @@
 """A copy holds what one listing named; what replaces a file names the version it was made of."""
 
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -197,11 +199,27 @@ def test_who_takes_over_learns_what_may_be_on_its_way(machines, monkeypatch):
         assert (inherited.since, inherited.intents) == (17, (MONTH,))
 
 
-def test_a_lease_that_cannot_be_read_stops_every_writer(machines):
+def lease_of_bob(**changed: object) -> bytes:
+    """A lease that another machine holds, and has not given back."""
+    lease = {"copy": "bob's", "who": "Bob", "since": 17, "is_free": False, "intents": [MONTH]}
+    return json.dumps(lease | {"until": time.time() + 60} | changed).encode()
+
+
+UNREADABLE = [b"{", *(lease_of_bob(**{name: "x"}) for name in ("since", "until", "intents"))]
+
+
+@pytest.mark.parametrize("lease", [*UNREADABLE, lease_of_bob(intents=["payments/../../x"])])
+def test_a_lease_that_cannot_be_read_stops_every_writer(machines, lease):
     """It may have named months that are still on their way."""
-    machines.store.put(".writer.json", b"{", None)
+    machines.store.put(".writer.json", lease, None)
     with pytest.raises(StoreError, match=r"\.writer\.json cannot be read"):
         machines.open("ann").writing(0).__enter__()
+
+
+def test_a_machine_that_died_with_its_clock_years_ahead_holds_the_lease_no_longer(machines):
+    machines.store.put(".writer.json", lease_of_bob(until=time.time() + 10**8), None)
+    with machines.open("ann").writing(20) as inherited:
+        assert (inherited.since, inherited.intents) == (17, (MONTH,))
 
 
 def test_a_match_that_is_saved_again_is_that_of_every_machine(machines):

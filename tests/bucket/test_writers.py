@@ -14,7 +14,7 @@ from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.store import Conflict, Version
 from svc_analytics.bucket.writing import BucketStorage
-from svc_analytics.errors import LakeChanged, StoreUnavailable
+from svc_analytics.errors import LakeChanged, LakeError, StoreUnavailable
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
@@ -179,3 +179,19 @@ def test_a_file_that_one_machine_removed_is_gone_for_each_and_may_be_written_ane
                 storage.remove(storage.folder / name)
         assert not (one.folder / name).exists() and not (other.folder / name).exists()
     assert str(name) not in store.objects
+
+
+SWAPPED = {OCTOBER: "it is the file of another month", "lake.json": "move it away and run extract"}
+
+
+@pytest.mark.parametrize("key", SWAPPED)
+def test_an_object_in_the_place_of_another_is_named_as_the_buckets(key, tmp_path):
+    """Whoever mended the copy alone would meet it again at the next command."""
+    store = MemoryStore()
+    ann = machine(tmp_path / "ann", store)
+    extract(ann, after())
+    store.objects[key] = store.objects["payments/2026-09.parquet"]
+    ann.refresh()
+    told = rf"{key} .* in {URL} was removed: .* the object itself is damaged: {SWAPPED[key]}"
+    with pytest.raises(LakeError, match=told):
+        ann.footers(PAYMENTS)

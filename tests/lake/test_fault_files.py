@@ -208,6 +208,13 @@ def test_no_flipped_bit_of_a_month_is_unseen(filled):
     require_whole(path)
 
 
+def test_a_month_that_a_person_keeps_behind_a_link_is_read(filled, tmp_path):
+    """As one who ran out of space does it; queries may open nothing but the snapshot."""
+    kept = shutil.move(october(filled), tmp_path / "kept.parquet")
+    october(filled).symlink_to(kept)
+    assert len(filled.lake.sql("from payments")) == 60
+
+
 def test_a_deleted_month_is_a_gap_and_is_read_anew(filled):
     """G2: check lists what is not read any more; that `status` calls it blocked, its test shows."""
     october(filled).unlink()
@@ -287,7 +294,9 @@ def test_a_flipped_bit_of_lake_json_names_no_other_merchant(filled):
     good = path.read_bytes()
     for place in range(len(good)):
         flip(path, place, chance.randrange(8))
-        with pytest.raises(LakeError, match=r"lake\.json is torn: move it away and run extract"):
+        with pytest.raises(
+            LakeError, match=r"lake\.json is torn or altered: move it away and run extract"
+        ):
             _ = filled.lake.merchant
         path.write_bytes(good)
 
@@ -297,7 +306,9 @@ def test_a_torn_lake_json_says_what_to_do(filled, text):
     """G2: it holds nothing that the month files and the service do not tell again."""
     path = filled.lake.path / "lake.json"
     path.write_text(text)
-    with pytest.raises(LakeError, match=r"lake\.json is torn: move it away and run extract"):
+    with pytest.raises(
+        LakeError, match=r"lake\.json is torn or altered: move it away and run extract"
+    ):
         filled.extract()
     path.unlink()
     filled.extract()

@@ -42,7 +42,7 @@ class Looks:
 
     def text(self, english: str, **values: object) -> str:
         """Return words of ours for a button or a field, which hold no elements."""
-        return self.language.text(Message(english, **values) if values else english)
+        return self.language.text(visible(Message(english, **values) if values else english))
 
     def cell(self, cell: Cell, *, is_ours: bool) -> str:
         """Return the text of a cell; one of other people stays as it is, where it is not ours."""
@@ -51,7 +51,7 @@ class Looks:
         if is_number(cell.text):
             return self.language.number(f"{cell.text}{cell.padding}")
         is_ours = is_ours or cell.is_fixed or isinstance(cell.text, Message)
-        return self.language.text(visible(cell.text)) if is_ours else single_line(cell.text)
+        return self.text(cell.text) if is_ours else single_line(cell.text)
 
     def line(self, *parts: str, is_announced: bool = False) -> str:
         """Return texts as a line; one that is told is read out when it changes."""
@@ -313,7 +313,7 @@ def _rows(
     called = [names(place, n) if names else "" for n in range(len(table.header))]
     yield {
         "place": place,
-        "title": looks.text(visible(table.hints.get(place, ""))),
+        "title": looks.text(table.hints.get(place, "")),
         "look": "svc-sum" if place in table.totals else "svc-sub" * (place in table.subtotals),
         "press": names is None,
         "isChosen": is_chosen,
@@ -326,7 +326,7 @@ def _rows(
 
 def _cell(cell: Cell, name: str, looks: Looks, *, is_ours: bool) -> dict[str, Any]:
     text = looks.cell(cell, is_ours=is_ours)
-    shown = {"text": text, "title": looks.text(visible(cell.hover))}
+    shown = {"text": text, "title": looks.text(cell.hover)}
     if cell.is_foreign:
         shown["dir"] = "auto"
     return shown | ({"press": True, "label": f"{looks.text(name)}: {text.strip()}"} if name else {})
