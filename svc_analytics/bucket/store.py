@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
+_BAD_NAME = re.compile(r"invalid path: .*?Path (\".{1,200}\")")  # as //, which no listing skips
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 _NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "IDENTITY_ENDPOINT")
 _REFUSED = ("401", "403")
@@ -161,6 +162,9 @@ class ObjectStore:
         if any(word in text for word in _NO_CREDENTIALS):
             message = f"{self._url}: no credentials were found in the environment"
             raise ConfigError(f"{message}: set those of your store, such as AWS_ACCESS_KEY_ID")
+        if named := _BAD_NAME.search(text):
+            message = f"{self._url}: the name of an object, {named[1]}, cannot be read"
+            raise StoreError(f"{message}: move the object away, or rename it") from None
         reason = " ".join(filter(None, [status, code])) or type(error).__name__
         if status in _REFUSED or type(error).__name__.startswith(("Permission", "Unauth")):
             message = f"{self._url}: the store refuses these credentials ({reason})"

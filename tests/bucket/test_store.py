@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 from svc_analytics.bucket.address import copy_folder, local_path, read_address
@@ -58,6 +59,14 @@ def test_a_refusal_is_told_without_the_key(server, url, code):
         ObjectStore(url).list()
     assert code in str(refused.value) and refused.value.exit_code == 1
     assert "AKIDEXAMPLE" not in repr(refused.value) and refused.value.__cause__ is None
+
+
+def test_an_object_whose_name_nobody_can_read_is_named(url):
+    """As a tool leaves it that joins two names by one stroke too many."""
+    bucket = url.split("/")[2]
+    boto3.client("s3").put_object(Bucket=bucket, Key="lake/a//b", Body=b"")
+    with pytest.raises(StoreError, match='"lake/a//b", cannot be read: move the object away'):
+        ObjectStore(url).list()
 
 
 def test_a_store_that_is_away_is_tried_later(url, monkeypatch):
