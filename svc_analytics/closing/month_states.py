@@ -27,7 +27,7 @@ from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period, known_until, month_of, read_label, utc_months
-from svc_analytics.proofs.statuses import FAILED, HELD, Marks
+from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Marks
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import MANIFEST, Note
 from svc_analytics.render.month_state import Kind, MonthState
@@ -215,23 +215,27 @@ def with_statuses(state: MonthState) -> MonthState:
         return state
     folder, seal = state.versions[-1], manifest["seal"]
     sealed, *marked, proven = Marks.of(folder).statuses(seal)
-    if fault := _fault(folder, manifest):
-        sealed = replace(sealed, outcome=FAILED, text=fault)
+    faults, lacking = _faults(folder, manifest)
+    if faults:
+        sealed = replace(sealed, outcome=FAILED, text=faults[0])
     if state.kind == "changed":
         proven = replace(proven, outcome=FAILED, text=Message("proof.changed"))
+    elif lacking:
+        proven = replace(proven, outcome=UNCHECKED, text=lacking)
     elif not state.reasons:
         proven = replace(proven, outcome=HELD, text=Message("proof.given"))
     return replace(state, statuses=(sealed, *marked, proven))
 
 
-def _fault(folder: Path, manifest: seals.Manifest) -> str | None:
-    """Say what of a folder does not fit its hashes, or that the register has another seal."""
-    if broken := seals.alterations(folder, manifest):
-        return broken[0]
+def _faults(folder: Path, manifest: seals.Manifest) -> tuple[list[str], str | None]:
+    """Say what of a folder fits neither its hashes nor the register, and what that one lacks."""
+    broken: list[str] = [*seals.alterations(folder, manifest)]
     try:
-        return seals.read_register(folder.parent).contradicts(manifest)
+        register = seals.read_register(folder.parent)
     except SvcError as error:
-        return text_of(error)
+        return [*broken, text_of(error)], None
+    other = register.contradicts(manifest)
+    return [*broken, *([other] if other else [])], register.lacks(manifest)
 
 
 def keep_open(lake: Lake, before: LakeContents, statement: Statement) -> None:

@@ -52,6 +52,7 @@ _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "content_digest": str,
     "seal": (str, NoneType),
 }
+NOT_REGISTERED = "seal.not_registered"
 # A folder's name that says of which period and version it is.
 _NAMED = re.compile(r"[0-9]{4}(-[0-9]{2}|-Q[1-4])?(@[\w+-]+?)?(-v[0-9]+)?\Z", re.ASCII)
 
@@ -298,6 +299,13 @@ class Register:
             return None
         facts = {name: manifest[name] for name in ("label", "version", "seal")}
         return Message("seal.other_seal", known=known[-1], **facts)
+
+    def lacks(self, manifest: dict[str, Any]) -> Message | None:
+        """Say that the seal of a version of a month is not here, where it is so."""
+        if self.has(manifest["seal"]):
+            return None
+        values = {name: manifest[name] for name in ("label", "version")}
+        return Message(NOT_REGISTERED, file=f"{STATEMENTS}/{FILE}", **values)
 
     def is_before(self, seal: str, other: str) -> bool | None:
         """Whether a seal was made before another one; None if that is not known."""

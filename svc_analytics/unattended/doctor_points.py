@@ -22,6 +22,7 @@ from svc_analytics.closing.month_states import (
     month_states,
     with_statuses,
 )
+from svc_analytics.closing.seals import NOT_REGISTERED
 from svc_analytics.config import (
     Settings,
     read_engine,
@@ -282,8 +283,13 @@ def _faults(state: MonthState) -> list[str]:
     """Return the faults of a sealed month: as `close` tells them, and those of its files."""
     if state.kind == "changed":
         return [*state.lost, str(state.word)]
-    failed = [*state.lost, *(str(each.text) for each in state.statuses if each.outcome == FAILED)]
-    return [*failed, *(f"today it would not be final: {reason}" for reason in state.reasons)]
+    failed = (
+        str(each.text)
+        for each in state.statuses
+        if each.outcome == FAILED or getattr(each.text, "code", "") == NOT_REGISTERED
+    )
+    reasons = (f"today it would not be final: {reason}" for reason in state.reasons)
+    return [*state.lost, *failed, *reasons]
 
 
 def close(lake: str, folder: Path, environ: Mapping[str, str]) -> Iterator[Point]:

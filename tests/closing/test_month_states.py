@@ -176,6 +176,14 @@ def test_a_month_of_which_the_register_has_another_seal_is_not_as_sealed(closer)
     assert sealed.outcome == FAILED and "the lake sealed 2026-10 version 1 as " in sealed.text
 
 
+def test_a_month_is_not_proven_by_a_lake_without_the_register_of_its_seal(closer):
+    closer.serve(ALONE)
+    (closer.sealed().parent / "seals.csv").unlink()
+    sealed, *_, proven = with_statuses(state(closer)).statuses
+    assert (sealed.outcome, proven.outcome) == (HELD, UNCHECKED)
+    assert str(proven.text).endswith("statements/seals.csv, lacks 2026-10 version 1")
+
+
 @pytest.mark.thorough
 def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(closer, monkeypatch, tmp_path):
     """What close has found is known already."""

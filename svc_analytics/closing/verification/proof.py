@@ -207,10 +207,8 @@ def _registered(proof: Proof, register: seals.Register) -> Iterator[Findings]:
         yield Findings([text])
         return
     is_owed = register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path))
-    if is_owed and not register.has(manifest["seal"]):
-        values = {name: manifest[name] for name in ("label", "version")}
-        file = f"{seals.STATEMENTS}/{seals.FILE}"
-        yield Findings(unproven=[Message("seal.not_registered", file=file, **values)])
+    if is_owed and (text := register.lacks(manifest)):
+        yield Findings(unproven=[text])
 
 
 def _tree(proof: Proof, register: seals.Register) -> Iterator[Findings]:
