@@ -20,7 +20,7 @@ from svc_analytics.render.workbook.tables import significant_digits
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import definitions_table, label_of, moved_table
 from tests.support.fake_service import NOW
-from tests.support.ledgers import PERSIAN
+from tests.support.ledgers import LEDGER, PERSIAN
 from tests.support.prepared import once
 
 SHEETS = {"daily": "Days", "lines": "Movements"}
@@ -134,6 +134,12 @@ def test_a_further_figure_has_the_format_of_its_unit(book):
         if value.value is not None
     }
     assert forms["usd_gross_priced_count"] == "#,##0" and "%" in forms["fee_rate_min"]
+
+
+def test_a_month_without_a_coin_is_a_workbook_too(save):
+    """Its one column needs no merging, of which the library would warn on stderr."""
+    sheet = open_book(save("xlsx", ledger=LEDGER.splitlines()[1]))["Statement"]
+    assert sheet["A1"].value == "Statement October 2026" and not sheet.merged_cells.ranges
 
 
 def test_the_first_sheet_is_a_statement_and_the_provenance_says_what_of(save):

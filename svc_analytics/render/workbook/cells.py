@@ -250,7 +250,8 @@ class CellWriter:
         shown = self.worded(text)
         sheet.set_row(row, 15 * lines_in(shown, letters) * look.get("font_size", 11) / 11 + 1)
         own: dict[str, Any] = {"text_wrap": True, "valign": "top", "align": "left"} | self.own
-        sheet.merge_range(row, 0, row, last, "", self.look(**own | look))
+        if last:  # a month without a coin has one column
+            sheet.merge_range(row, 0, row, last, "", self.look(**own | look))
         self.text(sheet, row, 0, shown, **own | look)
 
     def instant(
