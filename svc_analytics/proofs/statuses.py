@@ -38,8 +38,16 @@ class Trust:
 
     @classmethod
     def read(cls, signers: _Path | None, authority: _Path | None, earlier: _Path | None) -> "Trust":
-        """Read the files that a reader names; raise `ConfigError` for one that is not there."""
+        """Read the files that a reader names.
+
+        Raises `ConfigError` for one that is not there, and for a file of signers without a key.
+        """
         known = _content("signers", signers), _content("earlier", earlier)
+        if known[0] is not None and b"AAAA" not in known[0]:  # with which each key begins
+            raise ConfigError(
+                f"--signers {signers} names no key: write a name and its public key on each line, "
+                "in UTF-8"
+            )
         _content("authority", authority)
         return cls(known[0], None if authority is None else os.fspath(authority), known[1])
 

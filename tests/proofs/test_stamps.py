@@ -358,3 +358,11 @@ def test_options_that_do_not_go_together_are_named(run):
     }.items():
         done = run("prove", *words)
         assert done.code == 2 and said in done.err
+
+
+@pytest.mark.parametrize("text", [b"", "shop ssh-ed25519 AAAAC3\n".encode("utf-16")])
+def test_a_file_of_signers_without_a_key_is_named(text, tmp_path):
+    """As some shells write it: it was told as a signature by somebody else."""
+    (tmp_path / "signers").write_bytes(text)
+    with pytest.raises(ConfigError, match="signers names no key"):
+        Trust.read(tmp_path / "signers", None, None)
