@@ -17,6 +17,7 @@ from typing import Any, Final
 import matplotlib as mpl
 from jinja2 import Template
 
+from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import SECOND
@@ -37,6 +38,7 @@ from svc_analytics.render.words import PageWords
 
 _FIRST_STRONG = "\N{FIRST STRONG ISOLATE}"
 _BREAK = "\N{ZERO WIDTH SPACE}"
+_BEHIND = " ("  # before the same day of the other calendar: a narrow column breaks there
 _LONG = re.compile(r"[!-~]{24,}")  # ids, digests and addresses, which may be broken anywhere
 _PIECE = 8  # letters between two places where they may
 # The elements of a text in two directions, as the marks that a paragraph knows.
@@ -84,7 +86,7 @@ def as_typst(html: str) -> Typst:
     """Return a text of a page, whose only elements isolate what runs to its own side."""
     for element, mark in _MARKS:
         html = element.sub(mark, html)
-    return literal(unescape(html))
+    return literal(unescape(html).replace("\N{NO-BREAK SPACE}(", _BEHIND))
 
 
 def in_typst(value: object) -> object:
@@ -149,13 +151,15 @@ def blocks_of_figures(table: DisplayTable, language: Language) -> list[BlockOfCo
 
 
 def blocks_of_records(
-    table: DisplayTable, language: Language, *, is_small: bool = False
+    table: DisplayTable, language: Language, *, is_small: bool = False, is_upright: bool = False
 ) -> list[BlockOfColumns]:
     """Cut a table of records into blocks; each begins with its first column."""
-    widths = {place: _need(table, place, language) for place in range(len(table.header))}
-    broken = frozenset(place for place in widths if _is_broken(table, place))
-    needs = widths | {place: min(widths[place], _NARROWEST) for place in broken}
-    room = (SMALL if is_small else ACROSS) - needs[0]
+    places = range(len(table.header))
+    widths = {place: _need(table, place, language, is_whole=True) for place in places}
+    broken = frozenset(place for place in places if _is_broken(table, place))
+    least = {place: _narrowest(table, place, language) for place in broken}
+    needs = widths | {place: min(widths[place], least[place]) for place in broken}
+    room = (SMALL if is_small else UPRIGHT if is_upright else ACROSS) - needs[0]
     rows = _in_rows([place for place in needs if place], needs, room)
     wide = {place: min(width, _WIDEST) for place, width in widths.items()}
     return [_block(row, wide, broken) for row in rows]
@@ -182,14 +186,33 @@ def _is_broken(table: DisplayTable, place: int) -> bool:
     return any(not cell.is_number and len(cell.text) > _NARROWEST for cell in cells)
 
 
-def _need(table: DisplayTable, place: int, language: Language) -> int:
-    """Return how many letters a column needs that is not broken but in a long head."""
+def _need(table: DisplayTable, place: int, language: Language, *, is_whole: bool = False) -> int:
+    """Return how many letters a column needs that is not broken but in a long head.
+
+    A day of two calendars may stand in two lines, unless each cell is to be whole.
+    """
     cells = [row[place] for row in (*table.rows, table.footer) if row]
     head = without_marks(language.text(table.header[place]))
     words = [head] if len(head) < _NARROWEST else head.split()
     below = [ceil(len(cell.below.text) * _BELOW) for cell in cells if cell.below]
-    texts = [*words, *(cell.text + cell.padding for cell in cells)]
-    return max([*map(len, texts), *below]) + _GAP
+    shown = [_lines(cell, language) for cell in cells]
+    texts = [text for lines in shown for text in ([_BEHIND.join(lines)] if is_whole else lines)]
+    return max([*map(len, words + texts), *below]) + _GAP
+
+
+def _narrowest(table: DisplayTable, place: int, language: Language) -> int:
+    """Return how many letters a column of texts or instants needs at least."""
+    lines = [line for row in table.rows if row[place].at for line in _lines(row[place], language)]
+    return max([_NARROWEST, *(len(line) + _GAP for line in lines)])
+
+
+def _lines(cell: Cell, language: Language) -> list[str]:
+    """Return what is seen of a cell, in lines: a day of two calendars may stand in two."""
+    if language.is_english or cell.padding:
+        return [cell.in_english + cell.padding]
+    if isinstance(cell.text, Message):
+        return [without_marks(language.text(cell.text))]
+    return without_marks(language.value(cell.text)).split(_BEHIND)
 
 
 # ---------- The file

@@ -1,8 +1,11 @@
 """The PDF of a statement: every coin whole, every letter as it is, and tagged."""
 
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -113,6 +116,28 @@ def test_numbers_keep_their_digits_in_persian(october, tmp_path, language):
     paper = paper_of(october, Language(language))
     text = " ".join(sheets(paper, tmp_path))
     assert paper.without_font is None and "2,469.12" in text and "9,999.0011" in text
+
+
+def covered(paper: Paper, folder: Path) -> Iterator[tuple[str, str]]:
+    """Words that lie over another word of their sheet, or beyond its left edge."""
+    sheets(paper, folder)
+    words = [shutil.which("pdftotext") or "", "-bbox", folder / "statement.pdf", "-"]
+    text = subprocess.run(words, capture_output=True, check=True).stdout.decode(errors="replace")
+    place = r'xMin="(.+?)" yMin="(.+?)" xMax="(.+?)" yMax="(.+?)">(.*[\d\w].*)</word>'
+    for sheet in text.split("<page ")[1:]:
+        boxes = [(*map(float, edges), word) for *edges, word in re.findall(place, sheet)]
+        yield from ((word, "the edge") for left, *_, word in boxes if left < 0)
+        for one, other in combinations(boxes, 2):
+            wide = min(one[2], other[2]) - max(one[0], other[0])
+            high = min(one[3], other[3]) - max(one[1], other[1])
+            if wide > 1.5 and high > 2:  # points
+                yield one[4], other[4]
+
+
+@pytest.mark.parametrize("language", ["en", "fa", "en+fa"])
+def test_no_word_covers_another(october, tmp_path, language):
+    """Instants of two calendars were set over one another, and beyond the edge of the sheet."""
+    assert [*covered(paper_of(october, Language(language)), tmp_path)] == []
 
 
 def test_it_is_tagged_and_says_whose_it_is(october, tmp_path):
