@@ -18,9 +18,12 @@ from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.status_line import StatusLine
+from svc_analytics.language.catalogue import ENGLISH
 from svc_analytics.render import front, tables as page_tables
 from svc_analytics.render.folder import Output, write_folder
+from svc_analytics.render.page import load_template
 from svc_analytics.render.tables import SHOWN, StatementTables
+from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.figures import definitions_table
 from tests.render.test_forms_journal import bean_check, postings
 from tests.support.browsers import Markup
@@ -272,3 +275,15 @@ def test_an_unknown_count_of_receipts_is_no_zero():
     summary = pa.Table.from_pylist(rows)
     assert front.receipts_of(summary) == (3, 2)
     assert front.receipts_of(summary.slice(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "is_shaded"), [(["btc", "All coins, USD"], True), (["All coins, USD", "btc"], False)]
+)
+def test_no_coin_is_shaded_as_all_coins(heads, is_shaded):
+    """Parts of a change have them first: the last coin behind them was shaded in their place."""
+    use = '{% from "tables.html" import show_figures with context %}{{ show_figures(table) }}'
+    template = load_template("comparison.html").environment.from_string(use)
+    table = DisplayTable("", ["", *heads], [])
+    page = template.render(PageWords(ENGLISH).functions, definitions={}, table=table)
+    assert ("totalled" in page) == is_shaded
