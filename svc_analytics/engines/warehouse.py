@@ -20,23 +20,10 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from svc_analytics.coverage import Span
-from svc_analytics.engines import compiler
+from svc_analytics.engines import compiler, trees
 from svc_analytics.engines.compiler import Compiler, SqlSupport
 from svc_analytics.engines.spark import Engine, Places, places_of
-from svc_analytics.engines.trees import (
-    OUR_DIALECT,
-    Tree,
-    arguments,
-    call_of,
-    inner_steps,
-    is_plain,
-    parameters,
-    parse,
-    steps,
-    tables,
-    with_values,
-    write_in,
-)
+from svc_analytics.engines.trees import OUR_DIALECT, Tree
 from svc_analytics.errors import EngineError, QueryError
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
@@ -116,7 +103,7 @@ class EngineWarehouse(Warehouse):
         self._values = parameters or {}
         tree = None if tables or is_long else _read(query)
         if tree is not None and self._support.needs_engine(compiler.sources(tree)):
-            is_written = is_ours or all(map(is_plain, self._values.values()))
+            is_written = is_ours or all(map(trees.is_plain, self._values.values()))
             if is_written and self._support.unsupported_part(tree, is_ours=is_ours) is None:
                 return self._counted(tree, query, is_ours=is_ours)
             query = self._prepared(tree, query)
@@ -133,7 +120,7 @@ class EngineWarehouse(Warehouse):
     ) -> None:
         """Answer a query once, as `Warehouse.keep`."""
         self._values = values
-        tree = None if tables else parse(query)
+        tree = None if tables else trees.parse(query)
         if tree is not None and self._support.needs_engine(compiler.sources(tree)):
             if self._support.unsupported_part(tree) is None:
                 query, tables = f"from {_ROWS}", {_ROWS: self._counted(tree, query)}
@@ -171,7 +158,7 @@ class EngineWarehouse(Warehouse):
     @interruptible()
     def _counted(self, tree: Tree, query: str, *, is_ours: bool = True) -> pa.Table:
         """Return the answer of the engine, in the types that it has here."""
-        sql = self._compiled(with_values(tree, self._values))
+        sql = self._compiled(trees.with_values(tree, self._values))
         text = query.strip().rstrip(";")
         types = f"select * from (\n{text}\n) limit 0"
         schema = super().query(types, self._used(types), is_ours=is_ours).schema
@@ -198,7 +185,7 @@ class EngineWarehouse(Warehouse):
 
     def _forget_other_intervals(self, tree: Tree) -> None:
         """Forget what earlier queries were made of, if this one names another interval."""
-        named = {call_of(table): table.this.sql(OUR_DIALECT) for table in tables(tree)}
+        named = {trees.call_of(table): table.this.sql(OUR_DIALECT) for table in trees.tables(tree)}
         if any(self._named.get(name, called) != called for name, called in named.items()):
             self._calls.clear()
             self._done.clear()
@@ -206,9 +193,9 @@ class EngineWarehouse(Warehouse):
 
     def _count_sources(self, tree: Tree, known: Iterable[str] = ()) -> None:
         """Let the engine count what a query that stays here is made of."""
-        own = {*inner_steps(tree), *known}
-        for table in tables(tree):
-            name = call_of(table)
+        own = {*trees.inner_steps(tree), *known}
+        for table in trees.tables(tree):
+            name = trees.call_of(table)
             if name not in own and name in compiler.models() and self._support.needs_engine([name]):
                 self._count_model(compiler.models()[name], table)
 
@@ -216,7 +203,7 @@ class EngineWarehouse(Warehouse):
         can_count = self._support.can_count(model.name)
         if model.name in self._row_counts or (can_count and not compiler.is_counted(model.name)):
             return
-        values = arguments(table, parameters(model.signature))
+        values = trees.arguments(table, trees.parameters(model.signature))
         called = table.this.sql(OUR_DIALECT)
         if self._calls.setdefault(model.name, called) != called:
             raise _TwoIntervals(model.name)
@@ -224,7 +211,7 @@ class EngineWarehouse(Warehouse):
             return
         self._done.add(model.name)
         if can_count:
-            rows = self._counted(parse(f"from {called}"), f"from {called}")
+            rows = self._counted(trees.parse(f"from {called}"), f"from {called}")
             self._keep_rows(model.name, rows, model.signature)
         elif model.name == _CHECKS:
             self._count_checks(model, values)
@@ -233,14 +220,14 @@ class EngineWarehouse(Warehouse):
 
     def _count_split(self, model: Model, values: Mapping[str, Tree]) -> None:
         """Let the engine count what it can of a model; the rest of it stays here."""
-        self._redefine(model, self._split(model, write_in(parse(model.sql), values)))
+        self._redefine(model, self._split(model, trees.write_in(trees.parse(model.sql), values)))
 
     def _split(self, model: Model, tree: Tree) -> str:
         """Let the engine count steps of a model; return its SQL, which reads their rows."""
         split = split_model(model, self._support, tree)
         for name in split.engine_steps:
             self._keep_part(part_name(model, name), _step(tree, name))
-        known = {step.alias.lower() for step in steps(tree)}
+        known = {step.alias.lower() for step in trees.steps(tree)}
         for query in split.local_queries:
             self._count_sources(query, known)
         return split.sql()
@@ -248,10 +235,10 @@ class EngineWarehouse(Warehouse):
     def _count_checks(self, model: Model, values: Mapping[str, Tree]) -> None:
         """Let the engine find what breaks a rule, by one query for all the rules that it can."""
         bodies = {check: findings_within(check) for check in read_statement_checks()}
-        trees = {check: write_in(parse(body), values) for check, body in bodies.items()}
+        rules = {check: trees.write_in(trees.parse(body), values) for check, body in bodies.items()}
         countable = [
             check
-            for check, tree in trees.items()
+            for check, tree in rules.items()
             if self._support.needs_engine(compiler.sources(tree))
             and self._support.unsupported_part(tree) is None
         ]
@@ -259,11 +246,11 @@ class EngineWarehouse(Warehouse):
         if countable:
             part = part_name(model, "rules")
             union = "\nunion all\n".join(bodies[check] for check in countable)
-            self._keep_part(part, write_in(parse(union), values))
+            self._keep_part(part, trees.write_in(trees.parse(union), values))
             local.append(f"select * from {part}")
         self._redefine(model, "\nunion all\n".join(local))
-        for check in trees.keys() - {*countable}:
-            self._count_sources(trees[check])
+        for check in rules.keys() - {*countable}:
+            self._count_sources(rules[check])
 
     def _keep_part(self, name: str, tree: Tree) -> None:
         self._keep_rows(name, self._counted(tree, tree.sql(OUR_DIALECT)))
@@ -285,17 +272,19 @@ class EngineWarehouse(Warehouse):
 def _read(query: str) -> Tree | None:
     """Return the tree of a query; None where the words of it are unknown: then it stays here."""
     try:
-        return parse(query)
+        return trees.parse(query)
     except QueryError:
         return None
 
 
 def _step(tree: Tree, name: str) -> Tree:
     """Return the query that yields the rows of one step of a model, of the steps that it reads."""
-    bodies = {step.alias.lower(): step for step in steps(tree)}
+    bodies = {step.alias.lower(): step for step in trees.steps(tree)}
     needed, waiting = {name}, [name]
     while waiting:
-        read = {call_of(table) for table in tables(bodies[waiting.pop()].this)} & bodies.keys()
+        read = {
+            trees.call_of(table) for table in trees.tables(bodies[waiting.pop()].this)
+        } & bodies.keys()
         waiting += read - needed
         needed |= read
     query = exp.select("*").from_(name)
@@ -339,7 +328,7 @@ def part_name(model: Model, step: str) -> str:
 
 def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
     """Split a model into what an engine can count and the rest; `tree` is the model as called."""
-    bodies = {step.alias.lower(): step.this for step in steps(tree)}
+    bodies = {step.alias.lower(): step.this for step in trees.steps(tree)}
     written = {match["name"] for match in _STEP.finditer(model.sql)}
     countable: list[str] = []
     for name, query in bodies.items():
@@ -361,7 +350,7 @@ def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
 
 def _own(query: Tree, bodies: Mapping[str, Tree]) -> set[str]:
     """Return the steps of its model that a step reads."""
-    return {call_of(table) for table in tables(query)} & bodies.keys()
+    return {trees.call_of(table) for table in trees.tables(query)} & bodies.keys()
 
 
 def _is_worth(name: str, bodies: Mapping[str, Tree], support: SqlSupport) -> bool:
@@ -404,7 +393,7 @@ class TableUploader:
 
     def table_of(self, table: exp.Table) -> str | None:
         """Return the engine's table of a file or of a small model; None for any other model."""
-        name = call_of(table)
+        name = trees.call_of(table)
         if name.startswith("{"):
             return self._files(name[1:-1])
         if self.is_materialized(name):
@@ -419,7 +408,7 @@ class TableUploader:
 
     def _rows(self, called: str, table: exp.Table) -> str:
         if called not in self._shown:
-            name = self._new(call_of(table))
+            name = self._new(trees.call_of(table))
             self.engine.put(name, self.rows_of(table.this.sql(OUR_DIALECT)))
             self._shown[called] = name
         return self._shown[called]

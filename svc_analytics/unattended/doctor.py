@@ -14,10 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from svc_analytics.config import (
-    KeyClass,
-    Settings,
-)
+from svc_analytics.config import KeyClass, Settings
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import (
     ApiError,

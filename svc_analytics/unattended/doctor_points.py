@@ -14,22 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from svc_analytics import config
+from svc_analytics.closing import month_states
 from svc_analytics.closing.due import Reckoning, reckonings
-from svc_analytics.closing.month_states import (
-    LAST,
-    LakeContents,
-    judged,
-    month_states,
-    with_statuses,
-)
 from svc_analytics.closing.seals import NOT_REGISTERED
-from svc_analytics.config import (
-    Settings,
-    read_engine,
-    read_memory,
-    read_rates_gaps,
-    read_signing_key,
-)
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import ConfigError, SvcError, install
 from svc_analytics.files import state_folder
@@ -71,9 +59,9 @@ class Point:
 def memory(source: SettingPlaces) -> Iterator[Point]:
     """Yield how much memory queries take, and settings that only a run itself would read."""
     readers = (
-        ("memory", read_memory),
-        ("engine", read_engine),
-        ("rates", read_rates_gaps),
+        ("memory", config.read_memory),
+        ("engine", config.read_engine),
+        ("rates", config.read_rates_gaps),
     )
     for name, read in readers:
         try:
@@ -85,7 +73,7 @@ def memory(source: SettingPlaces) -> Iterator[Point]:
             yield Point(name, "well", f"a query takes {setting or MOST_MEMORY} at most")
 
 
-def secrets(settings: Settings) -> Iterator[Point]:
+def secrets(settings: config.Settings) -> Iterator[Point]:
     """Yield how many secrets there are that receipts are checked with."""
     if settings.receipt_secrets:
         yield Point("receipt secrets", "well", f"{len(settings.receipt_secrets)} in the ring")
@@ -98,7 +86,7 @@ def secrets(settings: Settings) -> Iterator[Point]:
 def signing(source: SettingPlaces) -> Iterator[Point]:
     """Yield whether the key that signs months can be read, and `ssh-keygen` is there."""
     try:
-        key = read_signing_key(environ=source.environ, folder=source.folder)
+        key = config.read_signing_key(environ=source.environ, folder=source.folder)
         shown = key and fingerprint_of(key)
     except ConfigError as error:
         mend = "correct it; until then months are sealed, and not signed"
@@ -245,7 +233,7 @@ def records(lake: Lake) -> Iterator[Point]:
 
 def months(lake: Lake, scheduled: Reckoning | None) -> Iterator[Point]:
     """Yield which months are due, and which seals do not hold: wrong are those of the schedule."""
-    contents = LakeContents.read(lake)
+    contents = month_states.LakeContents.read(lake)
     first, *others = reckonings(lake, scheduled)
     for each in (first, *others):
         name = f" by the {each[1]} calendar of {each[0]}" if others else ""
@@ -256,13 +244,14 @@ def months(lake: Lake, scheduled: Reckoning | None) -> Iterator[Point]:
             yield point
 
 
-def _states(lake: Lake, by: Reckoning, contents: LakeContents) -> list[MonthState]:
+def _states(lake: Lake, by: Reckoning, contents: month_states.LakeContents) -> list[MonthState]:
     """Return the states of months, oldest first; the last sealed ones are those of the lake now."""
     clock = now()
-    states = month_states(lake, clock, *by, contents)
-    for place, state in enumerate(states[:LAST]):
+    states = month_states.month_states(lake, clock, *by, contents)
+    for place, state in enumerate(states[: month_states.LAST]):
         if state.is_sealed:
-            states[place] = with_statuses(judged(lake, state, clock, contents))
+            state = month_states.judged(lake, state, clock, contents)
+            states[place] = month_states.with_statuses(state)
     return states[::-1]
 
 

@@ -12,20 +12,7 @@ from svc_analytics.cli import shared_options
 from svc_analytics.cli.commands.close import differences_text
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover.evidence import (
-    LineProof,
-    newest_sealed_folder,
-    pack_folder,
-    package as pack_month,
-    prove_in_folder,
-)
-from svc_analytics.closing.handover.sign import (
-    Signature,
-    SignedMonths,
-    sign as sign_month,
-    sign_all,
-    sign_folder,
-)
+from svc_analytics.closing.handover import evidence, sign as signing
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -64,9 +51,11 @@ def package(
     """
     folder = statement_folder(month)
     if (folder / MANIFEST).is_file():
-        done = pack_folder(folder, out, signers=signers)
+        done = evidence.pack_folder(folder, out, signers=signers)
     else:
-        done = pack_month(shared_options.open_lake(data_dir), month, **at, out=out, signers=signers)
+        done = evidence.package(
+            shared_options.open_lake(data_dir), month, **at, out=out, signers=signers
+        )
     if as_json:
         names = {"out": str(done.file), "folder": str(done.folder)}
         facts = {"seal": done.seal, "sha256": done.sha256, "unproven": list(done.unproven)}
@@ -119,13 +108,13 @@ def sign(
     if is_all == (month is not None):
         raise ConfigError("give a month, such as 2026-10, a sealed folder, or --all")
     if month is None:
-        done = sign_all(shared_options.open_lake(data_dir), key=key, reason=reason)
+        done = signing.sign_all(shared_options.open_lake(data_dir), key=key, reason=reason)
     elif ((folder := statement_folder(month)) / MANIFEST).is_file():
         lake = seals.lake_around(folder.absolute()) or shared_options.open_lake(data_dir)
-        done = _alone(sign_folder(folder, key, lake, reason))
+        done = _alone(signing.sign_folder(folder, key, lake, reason))
     else:
         lake = shared_options.open_lake(data_dir)
-        done = _alone(sign_month(lake, month, **at, key=key, reason=reason))
+        done = _alone(signing.sign(lake, month, **at, key=key, reason=reason))
     if as_json:
         documents = [_signature_document(each) for each in done.signed]
         facts = {"signed": documents, "refused": list(done.refused), "notes": list(done.notes)}
@@ -139,11 +128,11 @@ def sign(
     _tell_unproven(done.refused)
 
 
-def _alone(done: Signature) -> SignedMonths:
-    return SignedMonths((done,), (), done.notes)
+def _alone(done: signing.Signature) -> signing.SignedMonths:
+    return signing.SignedMonths((done,), (), done.notes)
 
 
-def _echo_signed(done: SignedMonths) -> None:
+def _echo_signed(done: signing.SignedMonths) -> None:
     if not (done.signed or done.refused):
         click.echo("every sealed month is signed")
     for each in done.signed:
@@ -153,7 +142,7 @@ def _echo_signed(done: SignedMonths) -> None:
             click.echo("it is stamped by the authority of SVC_TSA_URL")
 
 
-def _signature_document(done: Signature) -> dict[str, object]:
+def _signature_document(done: signing.Signature) -> dict[str, object]:
     names = {"file": str(done.file), "folder": str(done.folder), "seal": done.seal}
     facts = {"key": done.key, "is_new": done.is_new, "is_stamped": done.is_stamped}
     return {**names, **facts, "note": done.note, "notes": list(done.notes)}
@@ -210,7 +199,7 @@ def prove(
     if signers is not None:
         raise ConfigError("--signers goes with --check FILE")
     lake, folder = _sealed(month, at, data_dir)
-    done = prove_in_folder(lake, folder, record_id, line, out)
+    done = evidence.prove_in_folder(lake, folder, record_id, line, out)
     click.echo(to_json(_document(done)) if as_json else _text(done))
 
 
@@ -221,7 +210,7 @@ def _sealed(month: str, at: PeriodOptions, data_dir: str | None) -> tuple[Lake, 
         around = None if data_dir else seals.lake_around(folder.absolute())
         return around or Lake(read_data_dir(data_dir)), folder
     lake = shared_options.open_lake(data_dir)
-    return lake, newest_sealed_folder(lake, month, at["zone"], at["calendar"])
+    return lake, evidence.newest_sealed_folder(lake, month, at["zone"], at["calendar"])
 
 
 def _check(file: str, signers: str | None, *, as_json: bool) -> None:
@@ -237,7 +226,7 @@ def _check(file: str, signers: str | None, *, as_json: bool) -> None:
         echo_note(f"nobody signed it: {text}", "unsigned", "warning")
 
 
-def _text(done: LineProof) -> str:
+def _text(done: evidence.LineProof) -> str:
     is_signed = "signed" if done.is_signed else "not signed: nobody else can tell that it is yours"
     return "\n".join(
         (
@@ -248,7 +237,7 @@ def _text(done: LineProof) -> str:
     )
 
 
-def _document(done: LineProof) -> dict[str, object]:
+def _document(done: evidence.LineProof) -> dict[str, object]:
     return {
         "out": str(done.file),
         "folder": str(done.folder),

@@ -18,13 +18,7 @@ from svc_analytics.formatting.cells import USD
 from svc_analytics.formatting.tables import write_rows
 from svc_analytics.formatting.texts import counted, escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
-from svc_analytics.statements.explain import (
-    CONTRIBUTION,
-    DENOMINATOR,
-    MOMENTS,
-    NUMERATOR,
-    Explanation,
-)
+from svc_analytics.statements import explain
 from svc_analytics.warehouse.figures import (
     Figure,
     definitions_table,
@@ -42,7 +36,7 @@ _NAMED = 5  # of the columns that are not shown
 _WIDTH = 100  # where there is no terminal
 # What tells most of a record, in order; then the others.
 _FIRST = (
-    *(*MOMENTS, "kind", CONTRIBUTION, NUMERATOR, DENOMINATOR),
+    *(*explain.MOMENTS, "kind", explain.CONTRIBUTION, explain.NUMERATOR, explain.DENOMINATOR),
     *("order_reference", "receipt_no", "customer", "verdict", "record_id"),
 )
 _LAST = ("entry_id", "session_id", "month", "currency", "metadata", "receipt", "extra")
@@ -98,7 +92,7 @@ def _wrapped(text: str, lead: str = "") -> str:
     return fill(text, max(width, 40), initial_indent=first, subsequent_indent=rest)
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: explain.Explanation) -> str:
     """Show what a figure is made of: its value, its first records, and its SQL."""
     name = f"{label_of(explanation.figure)} ({explanation.figure}) of {explanation.currency}"
     value = explanation.value
@@ -110,14 +104,16 @@ def explanation_text(explanation: Explanation) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _parts_text(explanation: Explanation) -> str:
+def _parts_text(explanation: explain.Explanation) -> str:
     """Name the figures that a figure is made of, each with its value."""
     made_of = explanation.made_of.items()
     parts = [f"{in_sentence(name)} {display_text(value)}" for name, value in made_of]
     return single_line(f"made of: {'; '.join(parts)}") if parts else ""
 
 
-def write_explanation(explanation: Explanation, out: str | None, *, as_json: bool) -> str | None:
+def write_explanation(
+    explanation: explain.Explanation, out: str | None, *, as_json: bool
+) -> str | None:
     """Write all records as CSV to stdout, or to a file; return the JSON document if wanted."""
     table = explanation.table
     rows = write_rows([table], table.schema, "rows", out, as_json)
@@ -145,7 +141,7 @@ def check_choice(figure: str | None, currency: str | None, *, as_csv: bool) -> N
         raise ConfigError("give --explain FIGURE and --currency C together")
 
 
-def _records_text(explanation: Explanation) -> str:
+def _records_text(explanation: explain.Explanation) -> str:
     """Show the first records, as many of their columns as fit, and say what is not shown."""
     records, total = explanation.table, len(explanation.table)
     if not total:

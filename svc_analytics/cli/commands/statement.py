@@ -25,13 +25,7 @@ from svc_analytics.instants import format_instant, in_words
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
-from svc_analytics.render.document import (
-    proof_lines,
-    proof_statuses,
-    sealed_state,
-    status_note,
-    status_word,
-)
+from svc_analytics.render import document
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import CHECKS, describe_accepted, describe_balances, folded_table
 from svc_analytics.render.folder import FORMATS, MANIFEST, Output, check_currency, write_folder
@@ -201,9 +195,9 @@ def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     summary = tables.to_objects(new.tables["summary"])
     state = {"state": new.state.to_json()} if new.state else {}
-    statuses = {each.name: each.to_json() for each in proof_statuses(new)}
-    document = manifest | state | ({"statuses": statuses} if statuses else {})
-    return tables.to_json(document | {"folder": str(folder), "summary": summary})
+    statuses = {each.name: each.to_json() for each in document.proof_statuses(new)}
+    facts = manifest | state | ({"statuses": statuses} if statuses else {})
+    return tables.to_json(facts | {"folder": str(folder), "summary": summary})
 
 
 def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
@@ -214,8 +208,8 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     as_of = format_instant(new.as_of)
     remarks = [
         *(f"{new.status} because {reason.text}" for reason in new.reasons),
-        *([status_note(new)] if sealed_state(new) or not new.reasons else []),
-        *proof_lines(new),
+        *([document.status_note(new)] if document.sealed_state(new) or not new.reasons else []),
+        *document.proof_lines(new),
         *(unknown.text for unknown in new.unknown),
         *new.unread_sentences,
         *_readings(new),
@@ -225,7 +219,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     head = [
         f"Statement {period.folder} of {name}",
         wrapped(in_words(f"{period.title}: {period.local_bounds}; data as of {as_of}")),
-        f"status: {status_word(new)}",
+        f"status: {document.status_word(new)}",
         *(wrapped(in_words(single_line(text)), "  ") for text in remarks),
         *([wrapped(f"webhooks: {single_line(describe(log))}")] if log else []),
     ]

@@ -9,21 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.cells import (
-    COIN,
-    COUNT,
-    DASH,
-    RATE,
-    RATIO,
-    ROUNDED,
-    USD,
-    Cell,
-    kind_of,
-    kind_of_unit,
-    number_cell,
-    readable_text,
-    unit_name,
-)
+from svc_analytics.formatting import cells
+from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import DisplayTable, display_table, label, lined_up
 from svc_analytics.formatting.status_line import StatusLine, attach, status_line_of
 from svc_analytics.formatting.tables import write_csv
@@ -32,28 +19,12 @@ from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant, to_micros
 from svc_analytics.language.catalogue import WORDED, is_number
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
-from svc_analytics.notebook.desk import controls
+from svc_analytics.notebook.desk import controls, records
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.records import (
-    PAGE,
-    SET_ASIDE,
-    FigurePart,
-    RecordPage,
-    View,
-    Wanted,
-    called,
-    parts_in_usd,
-)
 from svc_analytics.render.summary_page import SummaryPage
 from svc_analytics.signing.receipt_tokens import VERDICT_WORDS
-from svc_analytics.statements.explain import (
-    CONTRIBUTION,
-    DENOMINATOR,
-    MOMENTS,
-    NUMERATOR,
-    record_columns,
-)
+from svc_analytics.statements import explain
 from svc_analytics.warehouse.figures import Figure, as_moved, find_figure, label_of, read_figures
 
 UNVERIFIED = ("not_checked", "missing")  # verdicts of which there is nothing more to say
@@ -62,7 +33,7 @@ _KINDS = {
     "payment": "Payment {names}",
     "payout": "Payout {names}",
     "refund": "Refund {names}",
-    SET_ASIDE: "Set aside, as it was received: {names}",
+    records.SET_ASIDE: "Set aside, as it was received: {names}",
 }
 _WITH_RECEIPT = "{TITLE} · receipt: {VERDICT}"
 _FORMS = {
@@ -70,7 +41,7 @@ _FORMS = {
     "payout": "its payout",
     "refund": "its refund",
     "receipt": "its receipt",
-    SET_ASIDE: "what was received",
+    records.SET_ASIDE: "what was received",
 }
 
 
@@ -91,9 +62,12 @@ _FACTS = {
         *(("payout", name) for name in ("settled_at", "payer_id", "amount", "fee_amount")),
         *(("payout", name) for name in ("debited_amount", "usd_value", "status", "comment")),
     ],
-    SET_ASIDE: [
-        *((SET_ASIDE, name) for name in ("occurred_at", "reference_id", "amount", "currency")),
-        *((SET_ASIDE, name) for name in ("kind", "payment_id", "first_seen_at", "reason")),
+    records.SET_ASIDE: [
+        *(
+            (records.SET_ASIDE, name)
+            for name in ("occurred_at", "reference_id", "amount", "currency")
+        ),
+        *((records.SET_ASIDE, name) for name in ("kind", "payment_id", "first_seen_at", "reason")),
     ],
 }
 
@@ -103,12 +77,12 @@ class RecordBox:
 
     def __init__(self, desk: DeskMonths) -> None:
         self._desk, self._looks, self._is_quiet = desk, desk.looks, False
-        self._wanted: Wanted | None = None
+        self._wanted: records.Wanted | None = None
         self._label = ""  # of the month that the records are of
-        self._page: RecordPage | None = None
+        self._page: records.RecordPage | None = None
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
-        self._parts_of: Sequence[FigurePart] = ()
+        self._parts_of: Sequence[records.FigurePart] = ()
         self.makeup = PressTable(self._press_part, leave=lambda: self.leave())
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
         self.hide = controls.button(desk.looks.text("Hide the records"), self.clear, "svc-link")
@@ -150,11 +124,11 @@ class RecordBox:
         if wanted is None:
             self.clear()
         elif wanted.coin:
-            self._read(self._page.view if self._page else View())
+            self._read(self._page.view if self._page else records.View())
         elif self._desk.statement:
             self._show_coins(SummaryPage(self._desk.statement), wanted)
 
-    def drill(self, wanted: Wanted) -> None:
+    def drill(self, wanted: records.Wanted) -> None:
         """Show where a figure comes from: its value, how it is made, its SQL, and its records."""
         self.clear()
         self._label = self._desk.tile.label
@@ -162,23 +136,25 @@ class RecordBox:
         self._wanted, self._is_quiet = wanted, True
         self.find.value, self._is_quiet = "", False
         if wanted.coin:
-            self._read(View())
+            self._read(records.View())
             self.table.focus(f".{HEAD}")
         elif self._desk.statement:
             self._show_coins(SummaryPage(self._desk.statement), wanted)
             self.makeup.focus(f".{HEAD}")
 
-    def _show_coins(self, page: SummaryPage, wanted: Wanted) -> None:
+    def _show_coins(self, page: SummaryPage, wanted: records.Wanted) -> None:
         """Show what each coin adds to a figure of all of them in USD."""
         name = wanted.figure
         value = as_moved(name, page.usd(name))
-        self._show_head(wanted, value, find_figure(page.usd_name(name)).hint, USD)
-        self._show_parts(parts_in_usd(page, name))
+        self._show_head(wanted, value, find_figure(page.usd_name(name)).hint, cells.USD)
+        self._show_parts(records.parts_in_usd(page, name))
 
-    def _show_head(self, wanted: Wanted, value: Any, hint: str, kind: str, sql: str = "") -> None:
+    def _show_head(
+        self, wanted: records.Wanted, value: Any, hint: str, kind: str, sql: str = ""
+    ) -> None:
         text = value_text(value, kind, wanted.coin)
         title = Message(
-            "{FIGURE}: {VALUE}", figure=translated(called(wanted)), value=translated(text)
+            "{FIGURE}: {VALUE}", figure=translated(records.called(wanted)), value=translated(text)
         )
         parts = [
             self._looks.heading(title),
@@ -186,7 +162,7 @@ class RecordBox:
         ]
         self.head.value = "".join([*parts, *[self._looks.sql(sql)] * bool(sql)])
 
-    def _show_parts(self, parts: Sequence[FigurePart]) -> None:
+    def _show_parts(self, parts: Sequence[records.FigurePart]) -> None:
         """Show what a figure is made of, before its records."""
         self._parts_of = parts
         coin = self._wanted.coin if self._wanted else ""
@@ -202,8 +178,8 @@ class RecordBox:
     def show_record(self, record_id: str, kind: str = "") -> None:
         """Show a record whole: all its values, its payment's, and what the receipt proved."""
         with self._looks.telling(self.record):
-            with self._desk.records() as records:
-                by_kind = records.find(kind, record_id)
+            with self._desk.records() as of_month:
+                by_kind = of_month.find(kind, record_id)
             lacks = Message("the lake has no record {record_id}", record_id=record_id)
             line = self._looks.line("" if by_kind else lacks)
             shown = self._card(by_kind) + self._all_values(by_kind) if by_kind else ""
@@ -226,7 +202,7 @@ class RecordBox:
     def _turn(self, pages: int) -> None:
         """Read the next page or the one before, if there is one."""
         if self._page:
-            skipped = self._page.view.skipped + pages * PAGE
+            skipped = self._page.view.skipped + pages * records.PAGE
             if 0 <= skipped < self._page.count:
                 self._read(replace(self._page.view, skipped=skipped))
 
@@ -250,24 +226,24 @@ class RecordBox:
         if self._page is None or self._wanted is None:
             return
         text = StringIO()
-        with self._desk.records() as records:
-            write_csv([records.all(self._wanted, self._page.view)], text)
-        name = called(self._wanted).lower().replace(",", "").replace(" ", "-")
+        with self._desk.records() as of_month:
+            write_csv([of_month.all(self._wanted, self._page.view)], text)
+        name = records.called(self._wanted).lower().replace(",", "").replace(" ", "-")
         self.table.save(f"{name}-{self._desk.tile.label}.csv", text.getvalue())
 
-    def _read(self, view: View) -> None:
+    def _read(self, view: records.View) -> None:
         """Read a page of the records, and show it."""
         wanted = self._wanted
         if wanted is None:
             return
         with self._looks.telling(self.head):
-            with self._desk.records() as records:
-                page = records.behind(wanted, view)
+            with self._desk.records() as of_month:
+                page = of_month.behind(wanted, view)
             self._page, self._chosen = page, None
             self._show(page, wanted)
 
-    def _show(self, page: RecordPage, wanted: Wanted) -> None:
-        kind = kind_of_unit(page.figure.unit)
+    def _show(self, page: records.RecordPage, wanted: records.Wanted) -> None:
+        kind = cells.kind_of_unit(page.figure.unit)
         self._show_head(wanted, page.value, page.figure.hint, kind, page.sql)
         if not page.view.text:
             self._show_parts(page.parts)
@@ -279,13 +255,13 @@ class RecordBox:
         self._count.value = self._looks.line(span if page.count else "no record", is_announced=True)
         self._show_table(page)
 
-    def _show_table(self, page: RecordPage) -> None:
+    def _show_table(self, page: records.RecordPage) -> None:
         coin = self._wanted.coin if self._wanted else ""
         shown, orders = record_table(page, self._status_line, coin), self._order_of(page)
         content = content_of(shown, "records", self._looks, orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
-    def _order_of(self, page: RecordPage) -> list[str]:
+    def _order_of(self, page: records.RecordPage) -> list[str]:
         """Return how each column is ordered; at first, they are in the order of their time."""
         columns = shown_columns(page)
         chosen = page.view.column or next(iter(columns), "")
@@ -300,8 +276,8 @@ class RecordBox:
     def _card(self, tables: dict[str, pa.Table]) -> str:
         """Return the eight facts that people ask of a record."""
         [kind, *_] = tables
-        cells = [cell for form, name in _FACTS[kind] for cell in self._fact(tables.get(form), name)]
-        pairs = zip(cells[::2], cells[1::2], strict=True)
+        parts = [part for form, name in _FACTS[kind] for part in self._fact(tables.get(form), name)]
+        pairs = zip(parts[::2], parts[1::2], strict=True)
         terms = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in pairs)
         return f"<dl>{terms}</dl>{self._looks.line(_reason_of(tables.get('receipt')))}"
 
@@ -313,10 +289,10 @@ class RecordBox:
         if isinstance(value, datetime):
             text: str = self._desk.tile.period.moment(to_micros(value))
         elif table is None or value is None:
-            text = DASH
+            text = cells.DASH
         else:
             coin = f" {table['currency'][0].as_py()}" * name.endswith("_amount")
-            number = _cell(value, table.schema.field(name)).text.removeprefix(ROUNDED)
+            number = _cell(value, table.schema.field(name)).text.removeprefix(cells.ROUNDED)
             text = f"{number}{coin}"
         is_ours = name in WORDED or isinstance(text, Message) or is_number(text.partition(" ")[0])
         shown = (
@@ -332,12 +308,12 @@ class RecordBox:
     def _record_html(self, form: str, table: pa.Table) -> str:
         """Return a record as a table of names and values: every digit, but USD at two places."""
         [row] = table.slice(0, 1).to_pylist()
-        cells = [
+        facts = [
             [Cell(label_of(field.name), is_fixed=True), _cell(row[field.name], field)]
             for field in table.schema
             if field.name not in _LETTERS
         ]
-        shown = DisplayTable(_FORMS[form], ["Name", "Value"], cells)
+        shown = DisplayTable(_FORMS[form], ["Name", "Value"], facts)
         letters = [(name, row[name]) for name in _LETTERS if row.get(name)]
         folded = [
             self._looks.folded(label_of(name), f"<pre>{escape(text)}</pre>")
@@ -372,18 +348,22 @@ def _reason_of(receipt: pa.Table | None) -> str:
 def _cell(value: Any, field: pa.Field) -> Cell:
     if isinstance(value, datetime):
         return Cell(readable_instant(value), is_fixed=True, at=value)
-    is_usd = value is not None and kind_of(field) == USD
-    text = readable_text(value, USD) if is_usd else display_text(value)
+    is_usd = value is not None and cells.kind_of(field) == cells.USD
+    text = cells.readable_text(value, cells.USD) if is_usd else display_text(value)
     return Cell(text, is_fixed=is_number(text) or field.name in WORDED)
 
 
 # What a column of contributions is called for the eye, so that its numbers are of their kind.
-_CALLED = {USD: "usd_contribution", RATE: "contribution_rate", RATIO: "contribution_rate"}
+_CALLED = {
+    cells.USD: "usd_contribution",
+    cells.RATE: "contribution_rate",
+    cells.RATIO: "contribution_rate",
+}
 # The columns of a record that stand in a line; beside what it adds in USD, its amount too.
 _LISTED = {
-    *MOMENTS,
+    *explain.MOMENTS,
     *("kind", "order_reference", "customer", "usd_value", "balance"),
-    *(CONTRIBUTION, NUMERATOR, DENOMINATOR),
+    *(explain.CONTRIBUTION, explain.NUMERATOR, explain.DENOMINATOR),
 }
 _MINUTES = len("2026-10-02 09:11")
 
@@ -394,11 +374,11 @@ def value_text(value: Any, kind: str, coin: str) -> str:
         return "unknown"
     if isinstance(value, datetime):
         return readable_instant(value)
-    number, unit = _number(value, kind).text, unit_name(kind, coin)
+    number, unit = _number(value, kind).text, cells.unit_name(kind, coin)
     return Message("{number} {UNIT}", number=number, unit=translated(unit)) if unit else number
 
 
-def parts_table(parts: Sequence[FigurePart], coin: str) -> DisplayTable:
+def parts_table(parts: Sequence[records.FigurePart], coin: str) -> DisplayTable:
     """Return the parts of a figure: names, how many records, and what each adds."""
     heads = {"records": "count", "without a USD value": "unpriced"}
     shown = {
@@ -407,36 +387,36 @@ def parts_table(parts: Sequence[FigurePart], coin: str) -> DisplayTable:
     rows = [
         [
             Cell(each.name, is_fixed=True),
-            *(number_cell(getattr(each, name), COUNT) for name in shown.values()),
-            _number(each.value, kind_of_unit(each.unit)),
+            *(cells.number_cell(getattr(each, name), cells.COUNT) for name in shown.values()),
+            _number(each.value, cells.kind_of_unit(each.unit)),
         ]
         for each in parts
     ]
-    units = {unit_name(kind_of_unit(each.unit), coin) for each in parts}
+    units = {cells.unit_name(cells.kind_of_unit(each.unit), coin) for each in parts}
     return DisplayTable(
         "", ["made of", *shown, *(units if len(units) == 1 else [""])], lined_up(rows)
     )
 
 
-def shown_columns(page: RecordPage) -> list[str]:
+def shown_columns(page: records.RecordPage) -> list[str]:
     """List the columns of a line of records; the record itself shows them all."""
-    listed = {*_LISTED, *["amount"] * (kind_of_unit(page.figure.unit) == USD)}
+    listed = {*_LISTED, *["amount"] * (cells.kind_of_unit(page.figure.unit) == cells.USD)}
     kinds = [each for each in page.parts if each.count is not None]
     listed -= {"kind"} if len(kinds) < 2 else set()
-    return [name for name in record_columns(page.table, page.figure) if name in listed]
+    return [name for name in explain.record_columns(page.table, page.figure) if name in listed]
 
 
-def record_table(page: RecordPage, status_line: StatusLine, coin: str) -> DisplayTable:
+def record_table(page: records.RecordPage, status_line: StatusLine, coin: str) -> DisplayTable:
     """Return a page of records as a table; its last row is what all of them make."""
-    columns, kind = shown_columns(page), kind_of_unit(page.figure.unit)
-    called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
+    columns, kind = shown_columns(page), cells.kind_of_unit(page.figure.unit)
+    called = [_CALLED.get(kind, name) if name == explain.CONTRIBUTION else name for name in columns]
     chosen = attach(page.table.select(columns).rename_columns(called), status_line)
     heads = [_head(name, page.figure, coin) for name in columns]
     exact = display_table(chosen, exact=True, label_of=_label)
     both = exact.rows, display_table(chosen, label_of=_label).rows
     rows = [
         [_shown(name, short if name.startswith("usd_") else whole) for name, whole, short in row]
-        for row in (zip(called, *cells, strict=True) for cells in zip(*both, strict=True))
+        for row in (zip(called, *each, strict=True) for each in zip(*both, strict=True))
     ]
     *rows, footer = lined_up([*rows, _footer(page, columns)])
     return replace(exact, header=heads, rows=rows, footer=footer)
@@ -446,43 +426,45 @@ def _head(name: str, figure: Figure, coin: str) -> str:
     """Name a column; nothing is called what it adds that adds nothing."""
     if name == "usd_value":
         return "USD"
-    if name != CONTRIBUTION:
+    if name != explain.CONTRIBUTION:
         return label_of(name)
-    kind = kind_of_unit(figure.unit)
+    kind = cells.kind_of_unit(figure.unit)
     if not figure.is_sum:
-        return "Value" if kind in (COIN, COUNT) else "Rate"
-    return unit_name(kind, coin) or label(CONTRIBUTION)
+        return "Value" if kind in (cells.COIN, cells.COUNT) else "Rate"
+    return cells.unit_name(kind, coin) or label(explain.CONTRIBUTION)
 
 
 def _shown(name: str, cell: Cell) -> Cell:
     """Return a cell: an instant to the minute; words of ours are marked, to be translated."""
-    if name in MOMENTS and not cell.note:
+    if name in explain.MOMENTS and not cell.note:
         return replace(cell, text=f"{cell.text[:_MINUTES]}Z", is_fixed=True)
     return replace(cell, is_fixed=True) if name in WORDED else cell
 
 
 def _number(value: Any, kind: str) -> Cell:
-    return number_cell(value, kind, is_exact=kind != USD)
+    return cells.number_cell(value, kind, is_exact=kind != cells.USD)
 
 
 def _label(name: str) -> str:
-    return label(CONTRIBUTION) if name in _CALLED.values() else label_of(name)
+    return label(explain.CONTRIBUTION) if name in _CALLED.values() else label_of(name)
 
 
-def _footer(page: RecordPage, columns: list[str]) -> list[Cell]:
+def _footer(page: records.RecordPage, columns: list[str]) -> list[Cell]:
     """Return the sums of what the records add; of a figure that is no sum, its value."""
     figure = page.figure
     is_chosen = not (page.view.text or figure.operands)  # of its records, such as a median
-    totals = page.totals or ({CONTRIBUTION: page.value} if is_chosen else {})
-    units = {CONTRIBUTION: figure.unit} | {
+    totals = page.totals or ({explain.CONTRIBUTION: page.value} if is_chosen else {})
+    units = {explain.CONTRIBUTION: figure.unit} | {
         part: read_figures()[name].unit
-        for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
+        for part, name in zip(
+            (explain.NUMERATOR, explain.DENOMINATOR), figure.operands, strict=False
+        )
     }
-    cells = [_value_cell(totals.get(column), units.get(column, "")) for column in columns]
-    return [Cell(_footer_name(page), is_fixed=True), *cells[1:]]
+    sums = [_value_cell(totals.get(name), units.get(name, "")) for name in columns[1:]]
+    return [Cell(_footer_name(page), is_fixed=True), *sums]
 
 
-def _footer_name(page: RecordPage) -> str:
+def _footer_name(page: records.RecordPage) -> str:
     if not page.totals:
         return "" if page.view.text or page.figure.operands else page.figure.label
     if page.view.text:
@@ -495,4 +477,4 @@ def _value_cell(value: Any, unit: str) -> Cell:
         return Cell("")
     if isinstance(value, datetime):
         return Cell(readable_instant(value), at=value)
-    return _number(value, kind_of_unit(unit))
+    return _number(value, cells.kind_of_unit(unit))

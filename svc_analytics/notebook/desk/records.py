@@ -27,18 +27,8 @@ from svc_analytics.render.summary_page import (
     parts_of,
 )
 from svc_analytics.render.tables import StatementTables
+from svc_analytics.statements import explain
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
-from svc_analytics.statements.explain import (
-    CONTRIBUTION,
-    ELSEWHERE,
-    PARENTS,
-    Origin,
-    has_movements,
-    origin_of,
-    refunded_elsewhere,
-    select_records,
-    summed_columns,
-)
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import (
     Figure,
@@ -147,7 +137,7 @@ class _Views:
 
     def ask(self, query: str, text: str = "") -> pa.Table:
         values = {"text": _sought(text)} if text else {}
-        return self.warehouse.query(query, values, {ELSEWHERE: self.elsewhere})
+        return self.warehouse.query(query, values, {explain.ELSEWHERE: self.elsewhere})
 
 
 class MonthRecords:
@@ -163,7 +153,7 @@ class MonthRecords:
         """Return a page of the records behind a figure."""
         views, origin = self._views(wanted), self._origin(wanted)
         records, figure = _holding(views, origin, view.text), find_figure(wanted.figure)
-        names = summed_columns(figure)
+        names = explain.summed_columns(figure)
         sums = "".join(f", total({name}) as {name}" for name in names)
         counted = views.ask(f"select count(*) as found{sums} from ({records})", view.text)
         [totals] = counted.to_pylist()
@@ -227,17 +217,17 @@ class MonthRecords:
     def _assertions(self) -> list[Assertion]:
         return list(read_assertions(self._lake.path))
 
-    def _origin(self, wanted: Wanted) -> Origin:
+    def _origin(self, wanted: Wanted) -> explain.Origin:
         figure, period = find_figure(wanted.figure), wanted.period or self._period
-        origin = origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
-        names = summed_columns(figure) if wanted.is_negated else []
+        origin = explain.origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
+        names = explain.summed_columns(figure) if wanted.is_negated else []
         turned = [f"-{name} as {name}" for name in names]
-        if wanted.is_signed and has_movements(figure):
+        if wanted.is_signed and explain.has_movements(figure):
             turned.append("if(kind = 'payment', usd_value, -usd_value) as usd_value")
         records = f"select * replace ({', '.join(turned)}) from ({origin.records})"
         return replace(origin, records=records) if turned else origin
 
-    def _value(self, wanted: Wanted, origin: Origin) -> Any:
+    def _value(self, wanted: Wanted, origin: explain.Origin) -> Any:
         """Return the value of a figure, which is counted once."""
         if wanted.is_known and wanted not in self._values:
             value = self._views(wanted).ask(origin.value)[0][0].as_py()
@@ -256,7 +246,7 @@ class MonthRecords:
             bounds = None if is_whole else (self._period.start, self._period.end)
             views = open_warehouse(self._lake, _models(), as_written=True, period=bounds)
             warehouse = self._stack.enter_context(views)
-            self._opened[is_whole] = _Views(warehouse, refunded_elsewhere(warehouse))
+            self._opened[is_whole] = _Views(warehouse, explain.refunded_elsewhere(warehouse))
         return self._opened[is_whole]
 
 
@@ -267,7 +257,7 @@ def _part_of(row: Row, figure: Figure) -> FigurePart:
     """Return the records of a kind as a part of a figure that they add up to."""
     kind = row["kind"]
     name = label_of(_KINDS[kind]) if kind in _KINDS else str(kind)
-    return FigurePart(name, row.get(CONTRIBUTION), figure.unit, count=row["found"])
+    return FigurePart(name, row.get(explain.CONTRIBUTION), figure.unit, count=row["found"])
 
 
 def parts_in_usd(page: SummaryPage, name: str) -> list[FigurePart]:
@@ -296,7 +286,7 @@ def _part_in_usd(row: Mapping[str, Any], usd: str, name: str, sign: int) -> Figu
     )
 
 
-def _holding(views: _Views, origin: Origin, text: str) -> str:
+def _holding(views: _Views, origin: explain.Origin, text: str) -> str:
     """Return the SQL of the records that hold a text in any of their columns."""
     if not text:
         return origin.records
@@ -320,7 +310,7 @@ def _sought(text: str) -> str:
     return re.sub(r"(?<=[0-9:.]{5})z$", "", plain)
 
 
-def _by(view: View, origin: Origin) -> str:
+def _by(view: View, origin: explain.Origin) -> str:
     """Return the SQL that orders records; those of one value stand in the order of time."""
     way = "desc" if view.is_descending else "asc"
     if not view.column:
@@ -352,8 +342,8 @@ def _look_up(warehouse: Warehouse, kind: str, record_id: str) -> dict[str, pa.Ta
 def _models() -> frozenset[str] | None:
     """Return the views that any figure, its records or a record are read from."""
     figures = stated_figures()
-    read = [sql for each in figures for sql in (select_one(each), select_records(each))]
-    return models_used_by(_PAYMENT, _RECEIPT, _PAYOUT_RECORD, _SET_ASIDE, PARENTS, *read)
+    read = [sql for each in figures for sql in (select_one(each), explain.select_records(each))]
+    return models_used_by(_PAYMENT, _RECEIPT, _PAYOUT_RECORD, _SET_ASIDE, explain.PARENTS, *read)
 
 
 WantedOf = Callable[[Row, str], Wanted | None]  # of a row and the name of a column
