@@ -20,9 +20,7 @@ import click
 from svc_analytics import environment
 from svc_analytics.cli import console
 from svc_analytics.cli.address_space import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
-from svc_analytics.cli.console import FORMS, VARIABLE
 from svc_analytics.commands import COMMANDS
-from svc_analytics.environment import PREFIX, SettingPlaces, Text
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lake.loading import load_arrow_alone
@@ -85,7 +83,7 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command {args[0]!r}: did you mean {near[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and not {*ctx.help_option_names} & {*rest}:
-            environment.here().read(VARIABLE, console.check_form)
+            environment.here().read(console.VARIABLE, console.check_form)
             settings = option_settings(command, name, environment.here())
             ctx.meta[_SETTINGS], ctx.default_map = settings, default_map(settings, ctx)
             if {"-v", "-vv", "--verbose"} & {*rest}:
@@ -114,7 +112,7 @@ _NEXT = {
 @click.version_option(package_name="svc-analytics")
 @click.option(
     "--log",
-    type=click.Choice(FORMS),
+    type=click.Choice(console.FORMS),
     expose_value=False,  # `stderr_in_form` reads it, before anything can be told
     help="Print each line of stderr as text, or as a JSON object. Also SVC_LOG.  [default: text]",
 )
@@ -208,7 +206,7 @@ class OptionSetting:
 
     words: tuple[str, ...]
     option: click.Option
-    setting: Text
+    setting: environment.Text
 
     @property
     def origin(self) -> str:
@@ -243,7 +241,7 @@ def options_of(
 
 
 def option_settings(
-    command: click.Command, name: str, source: SettingPlaces
+    command: click.Command, name: str, source: environment.SettingPlaces
 ) -> list[OptionSetting]:
     """Return the options that variables give a command; refuse in `.env` those it has not."""
     options = list(options_of(command, (name,)))
@@ -264,7 +262,7 @@ def _strange(variables: Mapping[str, str], command: str, known: Collection[str])
     return [
         name
         for name in variables
-        if name.startswith(PREFIX)
+        if name.startswith(environment.PREFIX)
         and environment.command_of(name) in (None, command)
         and not environment.is_setting(name)
         and not {name, name.removesuffix("_FILE")} & set(known)

@@ -3,7 +3,6 @@
 import click
 
 from svc_analytics.backups import backup as backups, restore as restoring
-from svc_analytics.backups.backup import things_of
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_data_dir
@@ -70,7 +69,7 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
         click.echo(f"backup {done.name} in {done.target}: {held}")
         line = f"{len(done.copied):,} copied, of them {len(done.changed):,} changed"
         line += f"; {len(done.gone):,} gone from the lake since the last backup"
-        names = [*things_of(done.gone)]
+        names = [*backups.things_of(done.gone)]
         click.echo(line + (f": {', '.join(names[:3])}" + ", …" * (len(names) > 3) if names else ""))
     if done.is_first:
         echo_note(
@@ -81,7 +80,7 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
     for path in done.damaged:
         line = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
         echo_note(line, "torn_file", "warning", path=path)
-    for thing in things_of({*done.lost} - {*done.damaged}):
+    for thing in backups.things_of({*done.lost} - {*done.damaged}):
         line = f"{thing} is lost: its last good copy is kept below {done.target}/older"
         on_purpose = f"svc-analytics backup {done.target} --let-go {thing}"
         fix = f"restore it, or, if you removed it on purpose: {on_purpose}"

@@ -12,7 +12,6 @@ from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.cli.runs import dry_run, plan_months, watched
 from svc_analytics.closing import close as closing, due
 from svc_analytics.closing.adjacent_periods import require_sealable
-from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.config import Settings, read_settings
@@ -63,7 +62,7 @@ _OTHERS = ", --last-month and --all-due"
 @shared_options.out_option
 @shared_options.number_option(
     "--grace-hours",
-    GRACE_HOURS,
+    due.GRACE_HOURS,
     "Wait this long after the end of a month, for late records.",
     least=0,
 )

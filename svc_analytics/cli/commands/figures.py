@@ -15,7 +15,6 @@ from svc_analytics.cli.shared_options import check_one_form, json_option, verbos
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.cells import USD
-from svc_analytics.formatting.tables import write_rows
 from svc_analytics.formatting.texts import counted, escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
 from svc_analytics.statements import explain
@@ -116,7 +115,7 @@ def write_explanation(
 ) -> str | None:
     """Write all records as CSV to stdout, or to a file; return the JSON document if wanted."""
     table = explanation.table
-    rows = write_rows([table], table.schema, "rows", out, as_json)
+    rows = tables.write_rows([table], table.schema, "rows", out, as_json)
     if not as_json:
         return None
     value = None if explanation.value is None else value_text(explanation.value)

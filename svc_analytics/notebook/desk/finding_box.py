@@ -8,7 +8,6 @@ from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
-from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.render.differences import known_names
 from svc_analytics.render.findings import rule_text
@@ -91,7 +90,7 @@ class FindingBox:
         self._place: int | None = None  # of the line of the chosen finding
         self.head, self.effect, self.answer = (controls.html() for _ in range(3))
         self.fault = controls.html("", "svc-fault")
-        self.table = PressTable(lambda row, _: self._press(row))
+        self.table = controls.PressTable(lambda row, _: self._press(row))
         self.table.box.add_class("svc-findings")
         self._looks, say = desk.looks, desk.looks.text
         self.reason = controls.field(say("accept, because"), say(_WHY[False]))
@@ -144,7 +143,7 @@ class FindingBox:
 
     def _show(self) -> None:
         rows = [[*map(Cell, self._texts(line))] for line in self._lines]
-        shown = content_of(
+        shown = controls.content_of(
             DisplayTable("", COLUMNS, rows), "findings", self._looks, chosen=self._place
         )
         for row, line in zip(shown["rows"], self._lines, strict=True):

@@ -13,7 +13,6 @@ from svc_analytics.matching.match import Match
 from svc_analytics.matching.tables import MEANING, OPEN_HEADS, open_cells, summary_table
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
-from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.records import PAGE
 
@@ -38,7 +37,7 @@ class MatchBox:
         self.kind = controls.choice(say("their list"), kinds)
         self.kind.observe(lambda _: self._run(), "value")
         self.message, self.summary, self.count = (controls.html() for _ in range(3))
-        self.table = PressTable(lambda row, _: self._press(row), turn=self._turn)
+        self.table = controls.PressTable(lambda row, _: self._press(row), turn=self._turn)
         self.table.box.add_class("svc-open")
         back, on = map(say, ("the page before", "the next page"))
         self.back = controls.button(say("Previous"), lambda: self._turn(-1), tip=back)
@@ -116,7 +115,7 @@ class MatchBox:
         rows = [[*open_cells(row)] for row in shown]
         table = DisplayTable("", OPEN_HEADS, rows, count=count)
         chosen = self._place - self._first
-        content = content_of(table, "open rows", self._looks, chosen=chosen)
+        content = controls.content_of(table, "open rows", self._looks, chosen=chosen)
         self.table.show(content | {"count": count} if count else {})
         self._show_form()
 
