@@ -70,7 +70,7 @@ class QueryThread:
         """Run a query; afterwards the connection is always free again."""
         job: Future[T] = Future()
         try:
-            self._jobs.put(partial(_do, job, work))
+            self._jobs.put(partial(fulfil, job, work))
             return _answer(job)
         except BaseException:
             # If Ctrl-C comes before the query has begun, the job is cancelled.
@@ -93,7 +93,8 @@ def _work(jobs: SimpleQueue[Callable[[], None] | None]) -> None:
         del do  # and with it the answer, which may be large
 
 
-def _do(job: Future[T], work: Callable[[], T]) -> None:
+def fulfil(job: Future[T], work: Callable[[], T]) -> None:
+    """Do work unless it was cancelled; whoever waits for the job gets its answer or its error."""
     if not job.set_running_or_notify_cancel():
         return
     try:

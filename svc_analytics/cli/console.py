@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 import click
 
 from svc_analytics.environment import SettingPlaces
-from svc_analytics.errors import ConfigError, class_name
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError, class_name
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.messages import Message
@@ -126,6 +126,12 @@ def echo_usage_error(error: click.UsageError) -> int:
 def notes_of(error: Exception) -> list[str]:
     """Return the notes on an error."""
     return getattr(error, "__notes__", [])
+
+
+def exit_if_attention(is_needed: object) -> None:
+    """End the command with the exit code of what a person should look at, if there is any."""
+    if is_needed:
+        raise SystemExit(EXIT_ATTENTION)
 
 
 def table_text(table: pa.Table, *, is_wide: bool) -> str:

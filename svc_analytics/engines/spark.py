@@ -163,11 +163,9 @@ class SparkConnect:
         self.is_gone = False
         self.name = f"Spark at {urlsplit(url).netloc.rpartition('@')[2]}"
         self._session = _new_session(url)
-        try:
+        with self._naming_errors():
             for key, value in (SETTINGS if settings is None else settings).items():
                 self._session.conf.set(key, value)
-        except Exception as error:
-            raise self._engine_error(error) from error
 
     def query(self, sql: str) -> pa.Table:
         """Answer a query; raise `EngineError` when the engine cannot.
@@ -175,19 +173,16 @@ class SparkConnect:
         Raises `EngineUnavailable` when the server, or this session of it, is there no more.
         """
         try:
-            return self._session.sql(sql).toArrow()
+            with self._naming_errors():
+                return self._session.sql(sql).toArrow()
         except KeyboardInterrupt:
             self._session.interruptAll()
             raise
-        except Exception as error:
-            raise self._engine_error(error) from error
 
     def put(self, name: str, table: pa.Table) -> None:
         """Hand over a small table, to be queried by name."""
-        try:
+        with self._naming_errors():
             self._frame(table).createOrReplaceTempView(name)
-        except Exception as error:
-            raise self._engine_error(error) from error
 
     def _frame(self, table: pa.Table) -> Any:
         if len(table):
@@ -200,23 +195,19 @@ class SparkConnect:
     ) -> None:
         """Let Parquet files, and no others, be queried by name, `rows` handed over beside them."""
         columns = ", ".join(f"`{field.name}` {_type(field.type)}" for field in schema)
-        try:
+        with self._naming_errors():
             handed = self._frame(schema.empty_table() if rows is None else rows)
             frame = self._session.read.schema(columns).parquet(*paths) if paths else handed
             is_both = bool(paths) and rows is not None
             (frame.union(handed) if is_both else frame).createOrReplaceTempView(name)
-        except Exception as error:
-            raise self._engine_error(error) from error
 
     def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
         """Return how many bytes it sees in files of one folder, by their names."""
-        try:
+        with self._naming_errors():
             files = self._session.read.format("binaryFile").load([*paths])
             # In SQL: a column made by the client asks the newest session, of whatever server.
             files.createOrReplaceTempView(_SIZES)
             rows = self._session.sql(f"select path, length from {_SIZES}").toArrow().to_pylist()
-        except Exception as error:
-            raise self._engine_error(error) from error
         return {PurePosixPath(row["path"]).name: row["length"] for row in rows}
 
     def forget(self, names: Sequence[str]) -> None:
@@ -227,6 +218,14 @@ class SparkConnect:
 
     def stop(self) -> None:
         self._session.stop()
+
+    @contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        """Raise an error of ours where Spark raises one of its own."""
+        try:
+            yield
+        except Exception as error:
+            raise self._engine_error(error) from error
 
     def _engine_error(self, error: Exception) -> EngineError:
         if _is_gone(error):

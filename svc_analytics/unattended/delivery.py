@@ -31,6 +31,7 @@ from urllib.request import (
 )
 
 from svc_analytics.config import is_loopback
+from svc_analytics.interrupts import fulfil
 from svc_analytics.unattended.notices import Notice
 from svc_analytics.unattended.notifiers import Late, Notifier, TooMuch, Undelivered, Watching
 
@@ -100,18 +101,10 @@ def in_time(work: Callable[[], None], seconds: float) -> None:
     A limit for each piece would wait for ever where pieces come one by one, and none holds for
     the look-up of a name.
     """
-    future: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            work()
-            future.set_result(None)
-        except BaseException as error:  # whatever it is, it is raised where it is waited for
-            future.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
+    job: Future[None] = Future()
+    Thread(target=fulfil, args=(job, work), daemon=True).start()
     try:
-        future.result(seconds)
+        job.result(seconds)
     except TimeoutError:
         raise Late(f"no whole answer within {seconds:g} seconds") from None
 

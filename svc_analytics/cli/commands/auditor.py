@@ -10,12 +10,12 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.commands.close import differences_text
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.closing import seals
 from svc_analytics.closing.handover import evidence, sign as signing
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_data_dir
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.lake.lake import Lake
@@ -151,8 +151,7 @@ def _signature_document(done: signing.Signature) -> dict[str, object]:
 def _tell_unproven(unproven: Collection[str]) -> None:
     for text in unproven:
         echo_note(f"not proven: {text}", "not_proven", "warning", reason=text)
-    if unproven:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(unproven)
 
 
 @click.command()
@@ -269,8 +268,7 @@ def statement_verify(
     checked = verify.verify_statement(folder, lake, **trusted)
     document = _verification_document(checked)
     click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
-    if not checked.holds:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(not checked.holds)
 
 
 def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:

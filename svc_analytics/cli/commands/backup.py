@@ -4,9 +4,9 @@ import click
 
 from svc_analytics.backups import backup as backups, restore as restoring
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.config import read_data_dir
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted
 from svc_analytics.warehouse.images import write_views
@@ -85,8 +85,7 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
         on_purpose = f"svc-analytics backup {done.target} --let-go {thing}"
         fix = f"restore it, or, if you removed it on purpose: {on_purpose}"
         echo_note(f"{line}; {fix}", "lost_thing", "warning", path=thing)
-    if done.damaged or done.lost:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(done.damaged or done.lost)
 
 
 def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
@@ -103,8 +102,7 @@ def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
         click.echo(f"{names} in {result.target}, {read} read back: {what}")
         for name, path, problem in result.problems:
             click.echo(f"{name}: {path} is {problem}")
-    if result.problems:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(result.problems)
 
 
 @click.command()

@@ -24,9 +24,9 @@ from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.closing.handover.books import books_file, books_source
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError, system_refusals
+from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.lakehouse import Lakehouse
@@ -222,8 +222,7 @@ def _print_checked(checked: Checked, preset: Preset | None, as_json: bool) -> No
             click.echo("no system was asked: give --preset too to check what it takes")
         elif not checked.missing and not checked.refused:
             click.echo(f"{preset.title} takes the entries")
-    if checked.missing or checked.refused:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(checked.missing or checked.refused)
 
 
 def _write(month_books: Books, preset: Preset, file: Path, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note, echo_progress
+from svc_analytics.cli.console import echo_note, echo_progress, exit_if_attention
 from svc_analytics.cli.runs import dry_run, plan_months, watched
 from svc_analytics.closing import close as closing, due
 from svc_analytics.closing.adjacent_periods import require_sealable
@@ -16,7 +16,7 @@ from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.environment import here
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import Request
 from svc_analytics.formatting.display import table_text
@@ -54,8 +54,7 @@ _OTHERS = ", --last-month and --all-due"
     is_flag=True,
     help="With --all-due: close each year too whose twelve months are closed.",
 )
-@shared_options.zone_option
-@shared_options.calendar_option
+@shared_options.zone_options
 @shared_options.format_option(
     "The forms to write, with commas between; csv is added where neither it nor parquet is named."
 )
@@ -67,8 +66,7 @@ _OTHERS = ", --last-month and --all-due"
     least=0,
 )
 @shared_options.metadata_option
-@shared_options.lang_option
-@shared_options.digits_option
+@shared_options.language_options
 @shared_options.currency_options
 @click.option(
     "--sign",
@@ -217,8 +215,7 @@ def _conclude(results: Sequence[CloseResult], *, as_json: bool) -> None:
         click.echo(to_json({"months": list(map(_result_document, results))}))
     elif not results:
         click.echo("no month is due")
-    if any(result.needs_attention for result in results):
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(any(result.needs_attention for result in results))
 
 
 def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:

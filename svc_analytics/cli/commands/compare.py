@@ -9,11 +9,11 @@ import click
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.closing.stated import compare as compare_months
 from svc_analytics.closing.statement_diff import StatementDiff, diff_statements
 from svc_analytics.config import read_engine
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import output_file, to_json, to_objects, to_safe_csv
 from svc_analytics.formatting.texts import wrapped
 from svc_analytics.lakehouse import Lakehouse
@@ -112,8 +112,7 @@ def compare(
         click.echo(to_safe_csv(beside(opened, [each.table for each in compared])), nl=False)
     else:
         click.echo("\n\n".join(map(str, compared)))
-    if any(each.needs_attention for each in compared):
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(any(each.needs_attention for each in compared))
 
 
 def _require_same_months(comparisons: Sequence[Comparison | Change]) -> None:
@@ -172,8 +171,7 @@ def statement_diff(
         click.echo(_diff_text(diff, has_rows, exact))
     for text in diff.altered:
         echo_note(f"altered: {text}", "altered", "warning", reason=text)
-    if diff.altered:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(diff.altered)
 
 
 def _document(diff: StatementDiff) -> dict[str, Any]:

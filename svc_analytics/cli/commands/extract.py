@@ -6,11 +6,11 @@ from dataclasses import asdict
 import click
 
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.cli.runs import dry_run, watched
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.coverage import format_spans
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import lookups, update
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, missing_key_class
@@ -97,8 +97,7 @@ def extract(
         report = extraction_json if as_json else extraction_text
         click.echo(report(lake, done, results))
         _echo_notes(done)
-        if done.needs_attention or any(result.rejected for result in results):
-            raise SystemExit(EXIT_ATTENTION)
+        exit_if_attention(done.needs_attention or any(result.rejected for result in results))
 
 
 def _echo_notes(done: ExtractionResult) -> None:

@@ -6,12 +6,11 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note, echo_progress
+from svc_analytics.cli.console import echo_note, echo_progress, exit_if_attention
 from svc_analytics.closing.acceptances import ahead_findings
 from svc_analytics.closing.adjacent_periods import unmet_findings
 from svc_analytics.closing.handover.bundle import write_bundle
 from svc_analytics.config import read_engine
-from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import DisplayTable, table_text
 from svc_analytics.formatting.tables import to_json, to_safe_csv
@@ -83,8 +82,7 @@ def check(
     rules = len(read_checks()) + 2 + is_deep  # of sealed statements, and of what was accepted
     line = f"{rules} rules, {counted(len(findings), 'finding')}, {blocking} of them blocking"
     echo_note(line, "rules", rules=rules, findings=len(findings), blocking=blocking)
-    if blocking:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(blocking)
 
 
 def _rules(*, as_csv: bool, as_json: bool) -> str:

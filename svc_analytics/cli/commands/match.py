@@ -8,9 +8,9 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.closing.verification.matches import DOCUMENT
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.matching.headings import FILE, KINDS, starter
@@ -107,8 +107,8 @@ def match(
     for place in (*[both.place] * is_saved, *map(Path, filter(None, [out]))):
         _save(both, place, formats)
     click.echo(_shown(both, as_csv=as_csv, as_json=as_json), nl=not as_csv)
-    if both.open_count or both.notes:  # a month that was not read whole is no agreement
-        raise SystemExit(EXIT_ATTENTION)
+    # A month that was not read whole is no agreement.
+    exit_if_attention(both.open_count or both.notes)
 
 
 def _shown(both: Match, *, as_csv: bool, as_json: bool) -> str:

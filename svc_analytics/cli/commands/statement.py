@@ -13,11 +13,11 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.bucket.address import local_path
 from svc_analytics.cli import shared_options
 from svc_analytics.cli.commands.figures import check_choice, explanation_text, write_explanation
-from svc_analytics.cli.console import echo_note, echo_progress
+from svc_analytics.cli.console import echo_note, echo_progress, exit_if_attention
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.stated import statement as make_statement
 from svc_analytics.config import read_engine, read_rates_path
-from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import table_text
 from svc_analytics.formatting.texts import single_line, wrapped
@@ -154,8 +154,7 @@ def _print_statement(new: Statement, folder: Path, *, exact: bool, as_json: bool
     click.echo(statement_report(new, folder, as_json=as_json, exact=exact))
     for text in name_empty(new.tables["lines"], new.period.noun):
         echo_note(text, "empty_metadata")
-    if new.needs_attention:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(new.needs_attention)
 
 
 def _print_explanation(
@@ -266,8 +265,7 @@ def _state_together(
         tables.check_form(out)
     group = shared_options.open_together(data_dirs, engine).statement(name, **at)
     _write_together(group, out, as_csv=as_csv, as_json=as_json)
-    if group.needs_attention:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(group.needs_attention)
 
 
 def _write_together(group: GroupStatement, out: str | None, *, as_csv: bool, as_json: bool) -> None:

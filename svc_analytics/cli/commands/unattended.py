@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_note, exit_if_attention
 from svc_analytics.cli.shared_options import shared_options
 from svc_analytics.config import read_data_dir, read_settings
 from svc_analytics.environment import SettingPlaces, here
@@ -95,8 +95,7 @@ def status(*, is_own: bool, data_dir: str | None, as_json: bool) -> None:
     manager = _manager(is_own)
     timer = schedules.read_status(_lake(data_dir), manager)
     click.echo(to_json(_document(timer)) if as_json else "\n".join(_lines(timer, manager)))
-    if not timer.is_well:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(not timer.is_well)
 
 
 def _manager(is_own: bool) -> Manager:
@@ -214,5 +213,4 @@ def doctor(*, data_dir: str | None, as_json: bool) -> None:
     is_well = not any(point.state == "wrong" for point in points)
     if as_json:
         click.echo(to_json({"is_well": is_well, "points": list(map(asdict, points))}))
-    if not is_well:
-        raise SystemExit(EXIT_ATTENTION)
+    exit_if_attention(not is_well)

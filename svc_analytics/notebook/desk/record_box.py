@@ -76,7 +76,7 @@ class RecordBox:
     """Records a page at a time: found and put in order by any column, over all of them."""
 
     def __init__(self, desk: DeskMonths) -> None:
-        self._desk, self._looks, self._is_quiet = desk, desk.looks, False
+        self._desk, self._looks = desk, desk.looks
         self._wanted: records.Wanted | None = None
         self._label = ""  # of the month that the records are of
         self._page: records.RecordPage | None = None
@@ -133,8 +133,7 @@ class RecordBox:
         self.clear()
         self._label = self._desk.tile.label
         self.hide.layout.display = ""
-        self._wanted, self._is_quiet = wanted, True
-        self.find.value, self._is_quiet = "", False
+        self._wanted, self.find.value = wanted, ""
         if wanted.coin:
             self._read(records.View())
             self.table.focus(f".{HEAD}")
@@ -208,7 +207,7 @@ class RecordBox:
 
     def _find(self, _: Any) -> None:
         """Show the records that hold what is typed, letter by letter."""
-        if not self._is_quiet and self._page:
+        if self._page:
             text = self._looks.language.latin(self.find.value.strip())
             self._read(replace(self._page.view, text=text, skipped=0))
 
