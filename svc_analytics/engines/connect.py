@@ -69,10 +69,7 @@ class ConnectedEngine:
         with ExitStack() as stack:
             shown = (open_on_engine(lake, self.engine, names, period=period) for lake in lakes)
             opened = [stack.enter_context(each) for each in shown]
-            if len(opened) == 1:
-                yield opened[0]
-            else:
-                yield _together(stack, self.engine, lakes, opened, names)
+            yield _together(stack, self.engine, lakes, opened, names)
 
 
 @cache
@@ -101,16 +98,13 @@ def rehearse(lakes: Sequence[Lake], query: str, dialect: str) -> str:
     Raises `ConfigError` for a dialect that our SQL is not compiled to.
     """
     engine, names = RecordingEngine(dialect), models_used_by(query)
-    is_one = len(lakes) == 1
-    marks = ["lake"] if is_one else [f"lake_{number + 1}" for number in range(len(lakes))]
+    marks = ["lake"] if len(lakes) == 1 else [f"lake_{n}" for n, _ in enumerate(lakes, 1)]
     with ExitStack() as stack:
         opened = [
             stack.enter_context(_open_rehearsal(lake, engine, names, mark))
             for lake, mark in zip(lakes, marks, strict=True)
         ]
-        if is_one:
-            return _write_down(engine, opened[0], query)
-        for lake, mark in zip(lakes, marks, strict=True):
+        for lake, mark in zip(lakes, marks, strict=True) if len(lakes) > 1 else ():
             engine.shown.append(f"-- {mark}: merchant {single_line(lake.merchant_id)}")
         return _write_down(engine, _together(stack, engine, lakes, opened, names), query)
 
@@ -191,8 +185,10 @@ def _together(
     lakes: Sequence[Lake],
     opened: Sequence[EngineWarehouse],
     names: frozenset[str] | None,
-) -> EngineLakes:
-    """Open the views of several lakes together, over the snapshots that are open."""
+) -> EngineWarehouse:
+    """Return the views of a lake, or open those of several together, over what is open."""
+    if len(opened) == 1:
+        return opened[0]
     here = open_views(stack, [each.sources for each in opened], names)
     merchants = [lake.merchant_id for lake in lakes]
     by_merchant = dict(zip(merchants, opened, strict=True))

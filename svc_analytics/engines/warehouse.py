@@ -224,13 +224,13 @@ class EngineWarehouse(Warehouse):
 
     def _split(self, model: Model, tree: Tree) -> str:
         """Let the engine count steps of a model; return its SQL, which reads their rows."""
-        split = split_model(model, self._support, tree)
-        for name in split.engine_steps:
+        engine_steps, local = split_model(model, self._support, tree)
+        for name in engine_steps:
             self._keep_part(part_name(model, name), _step(tree, name))
         known = {step.alias.lower() for step in trees.steps(tree)}
-        for query in split.local_queries:
+        for query in local:
             self._count_sources(query, known)
-        return split.sql()
+        return _of_parts(model, engine_steps)
 
     def _count_checks(self, model: Model, values: Mapping[str, Tree]) -> None:
         """Let the engine find what breaks a rule, by one query for all the rules that it can."""
@@ -300,25 +300,14 @@ def _step(tree: Tree, name: str) -> Tree:
 _STEP = re.compile(r"^(?:with )?(?P<name>\w+) as \(\n(?P<body>.*?)^\)", re.DOTALL | re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class SplitModel:
-    """Which steps of a model an engine counts, and which queries of it stay here."""
+def _of_parts(model: Model, engine_steps: Iterable[str]) -> str:
+    """Write a model's SQL; a step that the engine counts reads its rows from a table."""
+    parts = {name: f"    select * from {part_name(model, name)}\n" for name in engine_steps}
 
-    model: Model
-    engine_steps: tuple[str, ...]  # whose rows are needed here
-    local_queries: tuple[Tree, ...]
+    def put(match: re.Match[str]) -> str:
+        return match[0].replace(match["body"], parts.get(match["name"], match["body"]), 1)
 
-    def sql(self) -> str:
-        """Write the model's SQL; a step that the engine counts reads its rows from a table."""
-        parts = {
-            name: f"    select * from {part_name(self.model, name)}\n" for name in self.engine_steps
-        }
-
-        def put(match: re.Match[str]) -> str:
-            body = parts.get(match["name"], match["body"])
-            return match[0].replace(match["body"], body, 1)
-
-        return _STEP.sub(put, self.model.sql)
+    return _STEP.sub(put, model.sql)
 
 
 def part_name(model: Model, step: str) -> str:
@@ -326,8 +315,11 @@ def part_name(model: Model, step: str) -> str:
     return f"part_{model.name}_{step}"
 
 
-def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
-    """Split a model into what an engine can count and the rest; `tree` is the model as called."""
+def split_model(model: Model, support: SqlSupport, tree: Tree) -> tuple[list[str], list[Tree]]:
+    """Split a model, as it is called, into the steps that an engine counts and the rest.
+
+    Of the steps, those are named whose rows are needed here; the rest are queries that stay here.
+    """
     bodies = {step.alias.lower(): step.this for step in trees.steps(tree)}
     written = {match["name"] for match in _STEP.finditer(model.sql)}
     countable: list[str] = []
@@ -345,7 +337,7 @@ def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
                 engine_steps.add(name)
             elif bodies[name] not in local:
                 local.append(bodies[name])
-    return SplitModel(model, tuple(sorted(engine_steps)), tuple(local))
+    return sorted(engine_steps), local
 
 
 def _own(query: Tree, bodies: Mapping[str, Tree]) -> set[str]:

@@ -8,13 +8,13 @@ import ssl
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from svc_analytics.config import KeyClass, Settings
+from svc_analytics.config import KeyClass, Settings, read_settings
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import (
     ApiError,
@@ -34,7 +34,7 @@ from svc_analytics.lake.status import lake_status
 from svc_analytics.unattended import doctor_points
 from svc_analytics.unattended.doctor_points import Point
 from svc_analytics.unattended.notices import scheduled_months, without
-from svc_analytics.unattended.notifiers import Watching
+from svc_analytics.unattended.notifiers import Watching, read_watching
 from svc_analytics.unattended.scheduled_job import place_of
 
 LEAST_DISK = 1 << 30  # bytes that should be free
@@ -52,59 +52,55 @@ _NO_CLOCK = Point(
 )
 
 
-@dataclass
-class Doctor:
-    """Looks at the settings of a machine, at its lake and at the service; it alters nothing."""
+def look(source: SettingPlaces, data_dir: str | None) -> Iterator[Point]:
+    """Yield each point of a machine, its lake and the service as it was found.
 
-    source: SettingPlaces
-    read: Callable[[], Settings]
-    watch: Callable[[], Watching]
+    It alters nothing, and no text holds a secret.
+    """
+    text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
+    yield Point("version", "well", text)
+    try:
+        settings, watching = read_settings(data_dir), read_watching()
+    except SvcError as error:
+        yield Point("settings", "wrong", str(error), "correct it: see the page Settings")
+        return
+    yield (first := _settings(settings))
+    errors = {first.text} if first.state == "wrong" else set[str]()
+    for name, yield_points in _looks(source, settings, watching).items():
+        for point in _looked(name, yield_points, errors):
+            if any(each in point.text for each in errors if point.name == "close"):
+                continue  # what keeps it from beginning was said
+            yield replace(point, text=without(point.text, watching.secrets))
 
-    def points(self) -> Iterator[Point]:
-        """Yield each point as it was found; no text holds a secret."""
-        text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
-        yield Point("version", "well", text)
-        try:
-            settings, watching = self.read(), self.watch()
-        except SvcError as error:
-            yield Point("settings", "wrong", str(error), "correct it: see the page Settings")
-            return
-        yield (first := _settings(settings))
-        errors = {first.text} if first.state == "wrong" else set[str]()
-        for name, look in self._looks(settings, watching).items():
-            for point in _looked(name, look, errors):
-                if any(each in point.text for each in errors if point.name == "close"):
-                    continue  # what keeps it from beginning was said
-                yield replace(point, text=without(point.text, watching.secrets))
 
-    def _looks(
-        self, settings: Settings, watching: Watching
-    ) -> dict[str, Callable[[], Iterator[Point]]]:
-        """Return the looks, each by the name under which it is told that it failed."""
-        lake = Lake(settings.data_dir)
-        place = place_of(settings.data_dir, self.source.folder)
-        scheduled = partial(scheduled_months, lake, self.source)
-        return {
-            "memory": lambda: doctor_points.memory(self.source),
-            "schedule": lambda: doctor_points.schedule(place),
-            "authorities": lambda: _authorities(settings),
-            "service": lambda: _service(settings),
-            "receipt secrets": lambda: doctor_points.secrets(settings),
-            "signing key": lambda: doctor_points.signing(self.source),
-            "stamps": lambda: doctor_points.stamping(self.source),
-            "notices": lambda: doctor_points.notices(watching),
-            "ping": lambda: doctor_points.ping(watching),
-            "metrics": lambda: doctor_points.metrics(watching),
-            "lists": lambda: doctor_points.lists(self.source, scheduled()),
-            "permissions": lambda: doctor_points.files(self.source),
-            "runs": lambda: doctor_points.runs(lake, watching),
-            "folders": lambda: _folders(lake, self.source),
-            "lake": lambda: _lake(lake),
-            "records": lambda: doctor_points.records(lake) if lake.exists else iter(()),
-            "months": lambda: doctor_points.months(lake, scheduled()) if lake.exists else iter(()),
-            "close": lambda: doctor_points.close(place, self.source.folder, self.source.environ),
-            "not looked at": _not_looked_at,
-        }
+def _looks(
+    source: SettingPlaces, settings: Settings, watching: Watching
+) -> dict[str, Callable[[], Iterator[Point]]]:
+    """Return the looks, each by the name under which it is told that it failed."""
+    lake = Lake(settings.data_dir)
+    place = place_of(settings.data_dir, source.folder)
+    scheduled = partial(scheduled_months, lake, source)
+    return {
+        "memory": lambda: doctor_points.memory(source),
+        "schedule": lambda: doctor_points.schedule(place),
+        "authorities": lambda: _authorities(settings),
+        "service": lambda: _service(settings),
+        "receipt secrets": lambda: doctor_points.secrets(settings),
+        "signing key": lambda: doctor_points.signing(source),
+        "stamps": lambda: doctor_points.stamping(source),
+        "notices": lambda: doctor_points.notices(watching),
+        "ping": lambda: doctor_points.ping(watching),
+        "metrics": lambda: doctor_points.metrics(watching),
+        "lists": lambda: doctor_points.lists(source, scheduled()),
+        "permissions": lambda: doctor_points.files(source),
+        "runs": lambda: doctor_points.runs(lake, watching),
+        "folders": lambda: _folders(lake, source),
+        "lake": lambda: _lake(lake),
+        "records": lambda: doctor_points.records(lake) if lake.exists else iter(()),
+        "months": lambda: doctor_points.months(lake, scheduled()) if lake.exists else iter(()),
+        "close": lambda: doctor_points.close(place, source.folder, source.environ),
+        "not looked at": _not_looked_at,
+    }
 
 
 def _looked(name: str, look: Callable[[], Iterator[Point]], errors: set[str]) -> Iterator[Point]:

@@ -1,7 +1,6 @@
 """`books`: a month as entries for the merchant's accounting software."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -33,33 +32,6 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.storage import merge_into
 
 _COINS = "select distinct currency from ledger_entries order by currency"
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What a month's chart of accounts lacks, and what the system that was asked refuses."""
-
-    missing: list[str]
-    refused: list[str]
-
-    @classmethod
-    def of(
-        cls,
-        source: BooksSource,
-        accounts: Accounts,
-        preset: Preset | None,
-        make: Callable[[Preset], Books],
-    ) -> "Checked":
-        """Check a chart; where it has no mistake, the entries that are made by it."""
-        places = [*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")]
-        missing = accounts.missing(places)
-        refused = refusals(accounts, preset, places) if preset else []
-        if preset and not missing and not refused:
-            try:
-                export.preset_files(make(preset), preset)
-            except ConfigError as error:
-                refused = [str(error)]
-        return cls(missing, refused)
 
 
 @click.command()
@@ -151,7 +123,7 @@ def books(
         return books_for(lake, source, chart, system.name, by, rates)
 
     if is_check:
-        _print_checked(Checked.of(source, chart, system, make), system, as_json)
+        _check(source, chart, system, make, as_json)
         return
     if not system:
         raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
@@ -206,23 +178,44 @@ def _begin(path: Path, lake: Lakehouse, as_json: bool) -> None:
         click.echo(f"fill in the class of {names} below [coins], and take the # away")
 
 
-def _print_checked(checked: Checked, preset: Preset | None, as_json: bool) -> None:
-    """Print which figures and coins of a month have no account, and what a system refuses."""
+def _check(
+    source: BooksSource,
+    accounts: Accounts,
+    preset: Preset | None,
+    make: Callable[[Preset], Books],
+    as_json: bool,
+) -> None:
+    """Print what a month's chart of accounts lacks, and what the system that was asked refuses.
+
+    Where the chart has no mistake, the entries that are made by it are looked at.
+    """
+    places = [*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")]
+    missing = accounts.missing(places)
+    refused = refusals(accounts, preset, places) if preset else []
+    if preset and not missing and not refused:
+        try:
+            export.preset_files(make(preset), preset)
+        except ConfigError as error:
+            refused = [str(error)]
     if as_json:
         asked = {"preset": preset.name} if preset else {}
-        click.echo(to_json({"missing": checked.missing, "refused": checked.refused} | asked))
+        click.echo(to_json({"missing": missing, "refused": refused} | asked))
     else:
-        for text in checked.missing:
-            click.echo(f"no account for {single_line(text)}")
-        for text in checked.refused:
-            click.echo(single_line(text))
-        if not checked.missing:
-            click.echo("every figure and every coin has an account")
-        if not preset:
-            click.echo("no system was asked: give --preset too to check what it takes")
-        elif not checked.missing and not checked.refused:
-            click.echo(f"{preset.title} takes the entries")
-    exit_if_attention(checked.missing or checked.refused)
+        click.echo("\n".join(_checked(missing, refused, preset)))
+    exit_if_attention(missing or refused)
+
+
+def _checked(
+    missing: Sequence[str], refused: Sequence[str], preset: Preset | None
+) -> Iterator[str]:
+    yield from (f"no account for {single_line(text)}" for text in missing)
+    yield from map(single_line, refused)
+    if not missing:
+        yield "every figure and every coin has an account"
+    if not preset:
+        yield "no system was asked: give --preset too to check what it takes"
+    elif not missing and not refused:
+        yield f"{preset.title} takes the entries"
 
 
 def _write(month_books: Books, preset: Preset, file: Path, as_json: bool) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import Level, echo_note
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import check_form, to_json, write_rows
@@ -321,14 +321,25 @@ def verify_deliveries(*, file: str, out: str | None, data_dir: str | None, as_js
     raise SystemExit(counts.conclude())
 
 
+# What is said of records of a kind, with the event and the level of the note.
+_OF_RECORDS: dict[str, tuple[str, str, Level]] = {
+    "missing": ("missing: the lake was read for that time", "missing_records", "warning"),
+    "contradicting": (
+        "contradicted by an event: see its differences",
+        "contradicted_records",
+        "warning",
+    ),
+    "not_in_lake_yet": ("not in the lake yet: run extract", "records_to_extract", "info"),
+}
+
+
 class _DeliveryCounts:
     """Counts of deliveries and missing records, for the summary and the exit code."""
 
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
-        self.missing: dict[tuple[str, str], None] = {}
-        self.absent: dict[tuple[str, str], None] = {}
-        self.contradicting: dict[tuple[str, str], None] = {}
+        # The subject and the id of each, once, as the deliveries name them.
+        self.records: dict[str, dict[tuple[str, str], None]] = {name: {} for name in _OF_RECORDS}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
         first = next(batches, [])  # a file that cannot be read ends it before the header
@@ -339,11 +350,11 @@ class _DeliveryCounts:
 
     def _add(self, item: ReconciledDelivery) -> None:
         self.verdicts[item.delivery.verdict] += 1
+        record = (str(item.delivery.subject), str(item.delivery.record_id))
         if item.differences:
-            self.contradicting[str(item.delivery.subject), str(item.delivery.record_id)] = None
+            self.records["contradicting"][record] = None
         if item.in_lake is False:
-            names = self.missing if item.is_missing else self.absent
-            names[str(item.delivery.subject), str(item.delivery.record_id)] = None
+            self.records["missing" if item.is_missing else "not_in_lake_yet"][record] = None
 
     @property
     def invalid(self) -> int:
@@ -356,21 +367,10 @@ class _DeliveryCounts:
         deliveries = counted(total, "delivery", "deliveries")
         line = f"{deliveries}, {self.invalid:,} of them not valid ({counts or 'none'})"
         echo_note(line, "deliveries", deliveries=total, verdicts=self.verdicts)
-        if self.missing:
-            echo_note(
-                f"{counted(len(self.missing), 'record')} missing: the lake was read for that time",
-                "missing_records",
-                "warning",
-                records=len(self.missing),
-            )
-        if self.contradicting:
-            count = len(self.contradicting)
-            line = f"{counted(count, 'record')} contradicted by an event: see its differences"
-            echo_note(line, "contradicted_records", "warning", records=count)
-        if self.absent:
-            line = f"{counted(len(self.absent), 'record')} not in the lake yet: run extract"
-            echo_note(line, "records_to_extract", records=len(self.absent))
-        is_odd = self.invalid or self.missing or self.contradicting
+        for name, (said, event, level) in _OF_RECORDS.items():
+            if count := len(self.records[name]):
+                echo_note(f"{counted(count, 'record')} {said}", event, level, records=count)
+        is_odd = self.invalid or self.records["missing"] or self.records["contradicting"]
         return EXIT_ATTENTION if is_odd else 0
 
 
@@ -379,15 +379,9 @@ def _write_deliveries(
 ) -> None:
     rows = write_rows(tables, deliveries.OUTPUT, "deliveries", out, as_json)
     if as_json:
-        document = {
-            "verdicts": dict(sorted(counts.verdicts.items())),
-            "invalid": counts.invalid,
-            "missing": _named(counts.missing),
-            "contradicting": _named(counts.contradicting),
-            "not_in_lake_yet": _named(counts.absent),
+        document = {"verdicts": dict(sorted(counts.verdicts.items())), "invalid": counts.invalid}
+        named = {
+            name: [{"subject": subject, "record_id": record_id} for subject, record_id in records]
+            for name, records in counts.records.items()
         }
-        click.echo(to_json(document | rows))
-
-
-def _named(records: dict[tuple[str, str], None]) -> list[dict[str, str]]:
-    return [{"subject": subject, "record_id": record_id} for subject, record_id in records]
+        click.echo(to_json(document | named | rows))

@@ -4,7 +4,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -179,16 +178,11 @@ def _lines(timer: TimerStatus, manager: Manager) -> Iterator[str]:
 
 
 def _document(timer: TimerStatus) -> dict[str, Any]:
-    last = timer.last
-    return {
-        "name": timer.name,
-        "is_well": timer.is_well,
-        "is_installed": timer.is_installed,
-        "is_enabled": timer.is_enabled,
-        "is_running": timer.is_running,
-        "next_at": timer.next_at and format_instant(timer.next_at),
-        "last": last and {**asdict(last), "at": format_instant(last.at)},
-    }
+    document: dict[str, Any] = {"name": timer.name, "is_well": timer.is_well, **asdict(timer)}
+    document["next_at"] = timer.next_at and format_instant(timer.next_at)
+    if timer.last:
+        document["last"]["at"] = format_instant(timer.last.at)
+    return document
 
 
 @click.command()
@@ -202,10 +196,10 @@ def doctor(*, data_dir: str | None, as_json: bool) -> None:
     --all-due begins; and says what it did not look at. It sends no notice, alters nothing, and
     exits 3 where something is wrong.
     """
-    from svc_analytics.unattended.doctor import Doctor  # it loads the client of the service
+    from svc_analytics.unattended.doctor import look  # it loads the client of the service
 
     points = []
-    for point in Doctor(here(), partial(read_settings, data_dir), read_watching).points():
+    for point in look(here(), data_dir):
         points.append(point)
         if not as_json:
             step = f"; next: {point.next_step}" if point.next_step else ""
