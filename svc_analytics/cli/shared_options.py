@@ -82,6 +82,37 @@ def offer_notebooks(context: click.Context, parameter: Any, begun: str) -> list[
     return []
 
 
+def number_option(
+    name: str, default: int, help_: str, least: int = 1, most: int | None = None
+) -> Decorator:
+    """Return an option that takes a whole number from `least` to `most`."""
+    kind = click.IntRange(least, most)
+    return click.option(name, default=default, show_default=True, type=kind, help=help_)
+
+
+def names_option(name: str, metavar: str, help_: str) -> Decorator:
+    """Return an option that takes names with commas between."""
+    return click.option(name, metavar=metavar, callback=names_of_option, help=help_)
+
+
+def format_option(help_: str, default: str = "csv,parquet") -> Decorator:
+    """Return the option --format, with a help text of its own."""
+    return click.option(
+        "--format",
+        "formats",
+        default=default,
+        show_default=True,
+        callback=names_of_option,
+        help=help_,
+    )
+
+
+def lang_option(help_: str) -> Decorator:
+    """Return the option --lang, with a help text of its own."""
+    kind = click.Choice(languages())
+    return click.option("--lang", type=kind, default="en", show_default=True, help=help_)
+
+
 month_option = click.option(
     "--month",
     metavar="MONTH",
@@ -117,18 +148,13 @@ patience_option = click.option(
     metavar="SECONDS",
     help="Give up after this long without progress.  [default: SVC_PATIENCE or 60]",
 )
-metadata_option = click.option(
+metadata_option = names_option(
     "--metadata",
-    metavar="NAME,...",
-    callback=names_of_option,
-    help="Add these properties of the payments' metadata to the lines, one column each.",
+    "NAME,...",
+    "Add these properties of the payments' metadata to the lines, one column each.",
 )
-lang_option = click.option(
-    "--lang",
-    type=click.Choice(languages()),
-    default="en",
-    show_default=True,
-    help="The language of html, xlsx and pdf: English, Persian (fa) or both.",
+_form_lang_option = lang_option(
+    "The language of html, xlsx and pdf: English, Persian (fa) or both."
 )
 digits_option = click.option(
     "--digits",
@@ -206,26 +232,6 @@ verbose_option = click.option(
 )
 
 
-def format_option(help_: str, default: str = "csv,parquet") -> Decorator:
-    """Return the option --format, with a help text of its own."""
-    return click.option(
-        "--format",
-        "formats",
-        default=default,
-        show_default=True,
-        callback=names_of_option,
-        help=help_,
-    )
-
-
-def number_option(
-    name: str, default: int, help_: str, least: int = 1, most: int | None = None
-) -> Decorator:
-    """Return an option that takes a whole number from `least` to `most`."""
-    kind = click.IntRange(least, most)
-    return click.option(name, default=default, show_default=True, type=kind, help=help_)
-
-
 def check_one_form(*, as_csv: bool, as_json: bool) -> None:
     """Refuse two forms at once: what is printed has one."""
     if as_csv and as_json:
@@ -250,7 +256,7 @@ def zone_options(command: Command) -> Command:
 
 def language_options(command: Command) -> Command:
     """Give a command --lang and --digits."""
-    return lang_option(digits_option(command))
+    return _form_lang_option(digits_option(command))
 
 
 def engine_options(command: Command) -> Command:

@@ -32,18 +32,8 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 @click.argument("before", metavar="[BEFORE]", required=False)
 @click.argument("period", metavar="[PERIOD]", required=False)
 @shared_options.zone_options
-@click.option(
-    "--currency",
-    metavar="C,...",
-    callback=shared_options.names_of_option,
-    help="Only these coins, with commas between.",
-)
-@click.option(
-    "--only",
-    metavar="FIGURE,...",
-    callback=shared_options.names_of_option,
-    help="Only these figures, with commas between.",
-)
+@shared_options.names_option("--currency", "C,...", "Only these coins, with commas between.")
+@shared_options.names_option("--only", "FIGURE,...", "Only these figures, with commas between.")
 @exact_option
 @csv_option
 @click.option("--out", metavar="DIR", help="Write the comparison into this folder too.")
@@ -52,12 +42,8 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 )
 @shared_options.language_options
 @click.option("--why", "is_why", is_flag=True, help="Show the parts that each change is made of.")
-@click.option(
-    "--threshold",
-    type=click.IntRange(0),
-    default=THRESHOLD,
-    show_default=True,
-    help="With --why: a change of more per cent needs a sentence.",
+@shared_options.number_option(
+    "--threshold", THRESHOLD, "With --why: a change of more per cent needs a sentence.", least=0
 )
 @shared_options.engine_options
 @shared_options.several_lakes_options

@@ -17,7 +17,7 @@ from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import output_file, to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
-from svc_analytics.language.catalogue import Language, languages
+from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook import runner
 from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import parse_month
@@ -90,12 +90,8 @@ def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--lang",
-    type=click.Choice(languages()),
-    default="en",
-    show_default=True,
-    help="The language of the close desk and its forms: English, Persian (fa) or both.",
+@shared_options.lang_option(
+    "The language of the close desk and its forms: English, Persian (fa) or both."
 )
 @shared_options.digits_option
 @shared_options.data_dir_option
