@@ -135,9 +135,9 @@ def _kit() -> Any:
 
 def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = "") -> Any:
     """Return a button that is as wide as its text."""
-    widget = _kit().Button(description=text, tooltip=tip or text, layout={"width": "auto"})
-    for look in looks:
-        widget.add_class(look)
+    widget = _kit().Button(
+        description=text, tooltip=tip or text, layout={"width": "auto"}, _dom_classes=looks
+    )
     widget.on_click(lambda _: on_click())
     return widget
 
@@ -183,20 +183,17 @@ def choice(name: str, offered: dict[str, str]) -> Any:
 
 def html(text: str = "", *looks: str) -> Any:
     """Return a place for HTML."""
-    widget = _kit().HTML(text)
-    for look in looks:
-        widget.add_class(look)
-    return widget
+    return _kit().HTML(text, _dom_classes=looks)
 
 
-def column(*parts: Any) -> Any:
-    """Return things below one another."""
-    return _kit().VBox(parts)
+def column(*parts: Any, look: str = "") -> Any:
+    """Return things below one another, with these looks, a blank between."""
+    return _kit().VBox(parts, _dom_classes=look.split())
 
 
-def row(*parts: Any) -> Any:
+def row(*parts: Any, look: str = "") -> Any:
     """Return things beside one another; they wrap where there is no room."""
-    box = _kit().Box(parts)
+    box = _kit().Box(parts, _dom_classes=look.split())
     box.layout.flex_flow, box.layout.align_items = "row wrap", "center"
     return box
 
@@ -211,13 +208,13 @@ class PressTable:
     def __init__(
         self,
         press: Callable[[int, int], object],
-        *,
+        *looks: str,
         order: Callable[[int], object] = lambda _: None,
         turn: Callable[[int], object] = lambda _: None,
         leave: Callable[[], object] = lambda: None,
     ) -> None:
         self.press, self.order, self.turn, self.leave = press, order, turn, leave
-        self.box: Any = scripted("press_table.js")()
+        self.box: Any = scripted("press_table.js")(_dom_classes=looks)
         self.box.on_msg(lambda _, message, __: self._hear(message))
 
     @property

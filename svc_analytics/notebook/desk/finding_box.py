@@ -90,8 +90,7 @@ class FindingBox:
         self._place: int | None = None  # of the line of the chosen finding
         self.head, self.effect, self.answer = (controls.html() for _ in range(3))
         self.fault = controls.html("", "svc-fault")
-        self.table = controls.PressTable(lambda row, _: self._press(row))
-        self.table.box.add_class("svc-findings")
+        self.table = controls.PressTable(lambda row, _: self._press(row), "svc-findings")
         self._looks, say = desk.looks, desk.looks.text
         self.reason = controls.field(say("accept, because"), say(_WHY[False]))
         printed = say("the statement prints it")
@@ -101,10 +100,9 @@ class FindingBox:
         self.record = controls.button(say("show its record"), self._open)
         self.sent = controls.SentForm((self.reason, self.name), (self.accept, self.all))
         actions = controls.row(self.accept, self.all, self.record)
-        self.form = controls.column(self.effect, self.reason, self.name, self.fault, actions)
-        self.form.add_class("svc-form")
-        self._parts = controls.row(self.table.box, self.form)
-        self._parts.add_class("svc-judged")
+        form = (self.effect, self.reason, self.name, self.fault, actions)
+        self.form = controls.column(*form, look="svc-form")
+        self._parts = controls.row(self.table.box, self.form, look="svc-judged")
         self.box = controls.column(self.head, self._parts, self.answer)
         self.show()
 

@@ -37,18 +37,17 @@ class MatchBox:
         self.kind = controls.choice(say("their list"), kinds)
         self.kind.observe(lambda _: self._run(), "value")
         self.message, self.summary, self.count = (controls.html() for _ in range(3))
-        self.table = controls.PressTable(lambda row, _: self._press(row), turn=self._turn)
-        self.table.box.add_class("svc-open")
+        self.table = controls.PressTable(
+            lambda row, _: self._press(row), "svc-open", turn=self._turn
+        )
         back, on = map(say, ("the page before", "the next page"))
         self.back = controls.button(say("Previous"), lambda: self._turn(-1), tip=back)
         self.on = controls.button(say("Next"), lambda: self._turn(1), tip=on)
         self.turning = controls.row(self.back, self.on, self.count)
         self.save = controls.button(say("Save as evidence"), self._save)
         self.form = self._form()
-        listed = controls.column(self.table.box, self.turning)
-        listed.add_class("svc-listed")
-        self.parts = controls.row(listed, self.form)
-        self.parts.add_class("svc-judged")
+        listed = controls.column(self.table.box, self.turning, look="svc-listed")
+        self.parts = controls.row(listed, self.form, look="svc-judged")
         head = controls.html(desk.looks.heading("Does it agree?"))
         top = controls.row(self.kind, self.file, self.save)
         self.box = controls.column(head, top, self.message, self.summary, self.parts)
@@ -63,9 +62,7 @@ class MatchBox:
         self.record = controls.button(say("show its record"), self._show_it)
         self.sent = controls.SentForm((self.reason, self.name), (self.know,))
         actions = controls.row(self.know, self.record)
-        form = controls.column(self.said, self.reason, self.name, actions)
-        form.add_class("svc-form")
-        return form
+        return controls.column(self.said, self.reason, self.name, actions, look="svc-form")
 
     def clear(self) -> None:
         """Show no match: another month is shown, or another list comes."""

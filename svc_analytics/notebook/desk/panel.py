@@ -212,13 +212,11 @@ class Panel:
         self.keeper = controls.scripted("keeper.js")(content=words)
         self.keeper.on_msg(lambda _, message, __: self._hear(message))
         self.records.leave = self.figures.table.focus
-        row = controls.row(self.figures.box, self.records.box)
-        row.add_class("svc-split")
+        row = controls.row(self.figures.box, self.records.box, look="svc-split")
         parts = [part.box for part in (self.months, self.closing, self.findings, self.match)]
         style = controls.html(controls.STYLE)
-        self.box = controls.column(style, self.keeper, self.head, *parts, row)
-        self.box.add_class("svc-desk")
-        self.box.add_class(f"svc-{desk.looks.language.direction}")
+        look = f"svc-desk svc-{desk.looks.language.direction}"
+        self.box = controls.column(style, self.keeper, self.head, *parts, row, look=look)
         self._show_head()
         self.judging.start()
 
@@ -307,8 +305,7 @@ class MonthTiles:
     def __init__(self, desk: DeskMonths, choose: Callable[[str], object]) -> None:
         self._desk, self._choose, self._is_quiet = desk, choose, False
         self._lock = Lock()  # they are judged in a thread
-        self._tiles = controls.row()
-        self._tiles.add_class("svc-months")
+        self._tiles = controls.row(look="svc-months")
         self.tiles: dict[str, Any] = {}
         self.earlier = controls.choice(desk.looks.text("all months"), {})
         self.earlier.observe(self._pick, "value")
@@ -396,8 +393,7 @@ class FigureBox:
     def __init__(self, desk: DeskMonths, drill: Callable[[Wanted], object]) -> None:
         self._desk, self._drill, self._looks = desk, drill, desk.looks
         self._tables: dict[str, StatementTable] = {}
-        self.head, self.table = controls.html(), PressTable(self._press)
-        self.table.box.add_class("svc-figures")
+        self.head, self.table = controls.html(), PressTable(self._press, "svc-figures")
         self.which = controls.choice(desk.looks.text("show"), {})
         self.which.observe(lambda _: self._show_table(), "value")
         self.reasons = controls.html("", "svc-quiet")  # why figures are dashes

@@ -83,7 +83,7 @@ class RecordBox:
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
         self._parts_of: Sequence[records.FigurePart] = ()
-        self.makeup = PressTable(self._press_part, leave=lambda: self.leave())
+        self.makeup = PressTable(self._press_part, "svc-made", leave=lambda: self.leave())
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
         self.hide = controls.button(desk.looks.text("Hide the records"), self.clear, "svc-link")
         say = desk.looks.text
@@ -102,9 +102,8 @@ class RecordBox:
         )
         turning = controls.row(self.find, self.back, self.on, self.csv, self._count)
         self._parts = controls.column(turning, self.table.box)
-        self.makeup.box.add_class("svc-made")
-        self.box = controls.column(self.hide, self.head, self.makeup.box, self._parts, self.record)
-        self.box.add_class("svc-behind")
+        parts = (self.hide, self.head, self.makeup.box, self._parts, self.record)
+        self.box = controls.column(*parts, look="svc-behind")
         self.clear()
 
     def clear(self) -> None:
