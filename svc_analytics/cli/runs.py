@@ -14,7 +14,7 @@ from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import PlannedReading, Request, plan_readings
 from svc_analytics.formatting import tables
 from svc_analytics.lake.lake import Lake
-from svc_analytics.language.catalogue import Language
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.periods import Period
 from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.watch import Watch
@@ -27,7 +27,7 @@ def watched(
     data_dir: str | None,
     months: Reckoning | None = None,
     period: str = "",
-    language: Language | None = None,
+    language: Language = ENGLISH,
 ) -> Watch:
     """Return the watch of a run, for `with`; without settings of notices it does nothing.
 
@@ -35,11 +35,8 @@ def watched(
     `period` the folder's name of the one period that is.
     """
 
-    def place() -> Lake:
-        return Lake(read_data_dir(data_dir))
-
-    words = language or Language()
-    return Watch(command, place, read_watching(), echo_warning, months, period, words)
+    how = (read_watching(), echo_warning, months, period, language)
+    return Watch(command, lambda: Lake(read_data_dir(data_dir)), *how)
 
 
 @dataclass(frozen=True)

@@ -73,23 +73,7 @@ def show(
                 st, title, only=only, coins=coins or (coin and [coin]), exact=exact
             )
         )
-    return display_of(table, title, why=why, most=most, only=only, coins=coins, exact=exact)
-
-
-def display_of(
-    table: Any,
-    title: str,
-    *,
-    why: str,
-    most: int,
-    only: Sequence[str] | None,
-    coins: Sequence[str] | None = None,
-    exact: bool = False,
-) -> Display:
-    """Do what `show` does of what does not change."""
-    check("title", title, str, "it as text")
-    check("why", why, str, "it as text")
-    check("most", most, Integral, "a whole number of rows")
+    _check(title, why, most)
     exact = as_flag("exact", exact)
     if is_statement(table):
         return Display("", [], [figures_table(table, title, only, coins, exact=exact)])
@@ -99,6 +83,12 @@ def display_of(
         table, title, why=why, most=most, only=only, exact=exact, label_of=label_of
     )
     return Display("", [], [shown])
+
+
+def _check(title: Any, why: Any, most: Any) -> None:
+    check("title", title, str, "it as text")
+    check("why", why, str, "it as text")
+    check("most", most, Integral, "a whole number of rows")
 
 
 def is_statement(table: Any) -> bool:
@@ -163,10 +153,12 @@ def search(
 
 def _searchable(arrow: pa.Table, title: str, why: str, most: int) -> Display | SearchableTable:
     """Return a table to search, or outside a notebook to look at."""
-    plain = display_of(arrow, title, why=why, most=MOST_ROWS, only=None)
-    if ipython_shell() is None or not len(arrow):
-        return plain
-    (shown,) = display_of(arrow, title, why=why, most=most, only=None).tables
+    is_plain = ipython_shell() is None or not len(arrow)
+    most = MOST_ROWS if is_plain else most
+    _check(title, why, most)
+    shown = display_table(arrow, title, why=why, most=most, label_of=label_of)
+    if is_plain:
+        return Display("", [], [shown])
     columns = [_column(arrow.slice(0, most), shown, n) for n in range(len(shown.header))]
     rows = [[_text(cell) for cell in row] for row in shown.rows]
     data = json.dumps({"columns": columns, "rows": rows}, ensure_ascii=False)

@@ -77,11 +77,8 @@ def _glossary() -> Iterator[str]:
 def _figure_text(figure: Figure) -> str:
     """Write one figure for people: what it means, how it is made, what it needs."""
     row = describe(figure)
-    lines = [f"{row['label']} ({row['name']})", _wrapped(row["definition"])]
-    facts = {"formula": row["formula"], "unit": row["unit"], "sign": row["sign"]}
-    for name, text in (facts | {"needs": row["needs"]}).items():
-        lines.append(_wrapped(text, f"{name:<9}"))
-    return "\n".join(lines)
+    facts = [_wrapped(row[name], f"{name:<9}") for name in ("formula", "unit", "sign", "needs")]
+    return "\n".join([f"{row['label']} ({row['name']})", _wrapped(row["definition"]), *facts])
 
 
 def _wrapped(text: str, lead: str = "") -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from svc_analytics.books.entry import Journal
 from svc_analytics.books.export import Books, write_books
 from svc_analytics.books.presets import PRESETS
+from svc_analytics.closing.handover.books import books_file
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.cells import Cell
@@ -260,7 +261,8 @@ class BooksBox:
             return
         preset = PRESETS[self.preset.value]
         with self._looks.telling(self.message):
-            file, *_ = write_books(self._books, preset, self._desk.books_file(self._books, preset))
+            place = books_file(self._desk.lake, self._books, preset)
+            file, *_ = write_books(self._books, preset, place)
             texts = {
                 "file": file,
                 "before": translated(preset.before),

@@ -18,7 +18,7 @@ from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import Finding, acknowledge, findings_in
 from svc_analytics.closing.close import close, close_all_due
-from svc_analytics.closing.handover.books import books_file, books_of
+from svc_analytics.closing.handover.books import books_of
 from svc_analytics.closing.handover.readable import readable_file
 from svc_analytics.closing.job import JobOptions, read_for_close
 from svc_analytics.closing.month_states import (
@@ -293,10 +293,6 @@ class DeskMonths:
         with self._at_once():
             at = PeriodOptions(zone=self.zone, calendar=self.calendar)
             return books_of(self.lake, self.tile.label, at, preset)
-
-    def books_file(self, books: Books, preset: Preset) -> Path:
-        """Return where the entries of the month that is shown are written for a system."""
-        return books_file(self.lake, books, preset)
 
     def match(self, path: Path, kind: str, ledger: str | None) -> Match:
         """Match the month that is shown with a list of somebody else's."""
