@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import duckdb
 import pyarrow as pa
 import pytest
+import sqlglot
 
 from svc_analytics.engines import connect, trees
 from svc_analytics.engines.spark import SETTINGS, SparkConnect
@@ -60,11 +61,13 @@ class DuckEngine:
 
 def speak_as_spark(patch: pytest.MonkeyPatch) -> None:
     """Give DuckDB the words that Spark has: macros of the same names."""
-    said = trees.own_words("spark")
-    calls = {name: (names, f"{name}({', '.join(names)})") for name, (names, _) in said.items()}
-    patch.setitem(trees._WORDS, "duckdb", calls)
+    said = trees.own_words
+    calls = {
+        name: (names, sqlglot.parse_one(f"{name}({', '.join(names)})", read="duckdb"))
+        for name, (names, _) in said("spark").items()
+    }
+    patch.setattr(trees, "own_words", lambda name: calls if name == "duckdb" else said(name))
     patch.setitem(trees.RAISES, "duckdb", "raise_error")
-    trees.own_words.cache_clear()
 
 
 def let_duckdb_count(patch: pytest.MonkeyPatch) -> DuckEngine:
