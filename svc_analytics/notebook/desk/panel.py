@@ -432,14 +432,10 @@ class FigureBox:
         return self._tables.get(self.which.value or "")
 
     def _show_table(self) -> None:
-        reasons = self.shown.table.reasons if self.shown else []
-        self.reasons.value = "".join(map(self._looks.line, reasons))
-        if self.shown is None:
-            self.table.show()
-            return
-        self.table.show(
-            content_of(self.shown.table, self.shown.title, self._looks, names=self.shown.name)
-        )
+        shown, looks = self.shown, self._looks
+        self.reasons.value = "".join(map(looks.line, shown.table.reasons if shown else []))
+        content = content_of(shown.table, shown.title, looks, names=shown.name) if shown else {}
+        self.table.show(content)
 
     def _press(self, row: int, column: int) -> None:
         wanted = self.shown and self.shown.wanted(row, column)
