@@ -104,8 +104,9 @@ def rehearse(lakes: Sequence[Lake], query: str, dialect: str) -> str:
             stack.enter_context(_open_rehearsal(lake, engine, names, mark))
             for lake, mark in zip(lakes, marks, strict=True)
         ]
-        for lake, mark in zip(lakes, marks, strict=True) if len(lakes) > 1 else ():
-            engine.shown.append(f"-- {mark}: merchant {single_line(lake.merchant_id)}")
+        if len(lakes) > 1:
+            merchants = zip(marks, (single_line(lake.merchant_id) for lake in lakes), strict=True)
+            engine.shown += [f"-- {mark}: merchant {name}" for mark, name in merchants]
         return _write_down(engine, _together(stack, engine, lakes, opened, names), query)
 
 
