@@ -35,8 +35,10 @@ def watched(
     `period` the folder's name of the one period that is.
     """
 
-    how = (read_watching(), echo_warning, months, period, language)
-    return Watch(command, lambda: Lake(read_data_dir(data_dir)), *how)
+    def place() -> Lake:
+        return Lake(read_data_dir(data_dir))
+
+    return Watch(command, place, read_watching(), echo_warning, months, period, language)
 
 
 @dataclass(frozen=True)

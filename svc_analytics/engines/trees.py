@@ -49,9 +49,10 @@ def macros() -> dict[str, Macro]:
 
 def _macros_in(sql: str, dialect: str) -> dict[str, Macro]:
     trees = sqlglot.parse(sql, read=dialect)
-    made = ((tree.this, tree.expression) for tree in trees if isinstance(tree, exp.Create))
+    written = ((tree.this, tree.expression) for tree in trees if isinstance(tree, exp.Create))
     return {
-        head.this.name: (tuple(each.name for each in head.expressions), body) for head, body in made
+        head.this.name: (tuple(each.name for each in head.expressions), body)
+        for head, body in written
     }
 
 

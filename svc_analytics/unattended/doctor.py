@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from svc_analytics.config import KeyClass, Settings, read_settings
+from svc_analytics.config import KeyClass, Settings
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import (
     ApiError,
@@ -34,7 +34,7 @@ from svc_analytics.lake.status import lake_status
 from svc_analytics.unattended import doctor_points
 from svc_analytics.unattended.doctor_points import Point
 from svc_analytics.unattended.notices import scheduled_months, without
-from svc_analytics.unattended.notifiers import Watching, read_watching
+from svc_analytics.unattended.notifiers import Watching
 from svc_analytics.unattended.scheduled_job import place_of
 
 LEAST_DISK = 1 << 30  # bytes that should be free
@@ -52,15 +52,15 @@ _NO_CLOCK = Point(
 )
 
 
-def look(source: SettingPlaces, data_dir: str | None) -> Iterator[Point]:
+def look(source: SettingPlaces, read: Callable[[], tuple[Settings, Watching]]) -> Iterator[Point]:
     """Yield each point of a machine, its lake and the service as it was found.
 
-    It alters nothing, and no text holds a secret.
+    It alters nothing, and no text holds a secret. `read` reads the settings, which may be wrong.
     """
     text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
     yield Point("version", "well", text)
     try:
-        settings, watching = read_settings(data_dir), read_watching()
+        settings, watching = read()
     except SvcError as error:
         yield Point("settings", "wrong", str(error), "correct it: see the page Settings")
         return

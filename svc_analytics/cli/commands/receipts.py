@@ -16,7 +16,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from svc_analytics.cli import shared_options
-from svc_analytics.cli.console import Level, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import check_form, to_json, write_rows
@@ -321,25 +321,14 @@ def verify_deliveries(*, file: str, out: str | None, data_dir: str | None, as_js
     raise SystemExit(counts.conclude())
 
 
-# What is said of records of a kind, with the event and the level of the note.
-_OF_RECORDS: dict[str, tuple[str, str, Level]] = {
-    "missing": ("missing: the lake was read for that time", "missing_records", "warning"),
-    "contradicting": (
-        "contradicted by an event: see its differences",
-        "contradicted_records",
-        "warning",
-    ),
-    "not_in_lake_yet": ("not in the lake yet: run extract", "records_to_extract", "info"),
-}
-
-
 class _DeliveryCounts:
     """Counts of deliveries and missing records, for the summary and the exit code."""
 
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
         # The subject and the id of each, once, as the deliveries name them.
-        self.records: dict[str, dict[tuple[str, str], None]] = {name: {} for name in _OF_RECORDS}
+        kinds = ("missing", "contradicting", "not_in_lake_yet")
+        self.records: dict[str, dict[tuple[str, str], None]] = {name: {} for name in kinds}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
         first = next(batches, [])  # a file that cannot be read ends it before the header
@@ -367,10 +356,17 @@ class _DeliveryCounts:
         deliveries = counted(total, "delivery", "deliveries")
         line = f"{deliveries}, {self.invalid:,} of them not valid ({counts or 'none'})"
         echo_note(line, "deliveries", deliveries=total, verdicts=self.verdicts)
-        for name, (said, event, level) in _OF_RECORDS.items():
-            if count := len(self.records[name]):
-                echo_note(f"{counted(count, 'record')} {said}", event, level, records=count)
-        is_odd = self.invalid or self.records["missing"] or self.records["contradicting"]
+        missing, contrary, absent = map(len, self.records.values())
+        if missing:
+            line = f"{counted(missing, 'record')} missing: the lake was read for that time"
+            echo_note(line, "missing_records", "warning", records=missing)
+        if contrary:
+            line = f"{counted(contrary, 'record')} contradicted by an event: see its differences"
+            echo_note(line, "contradicted_records", "warning", records=contrary)
+        if absent:
+            line = f"{counted(absent, 'record')} not in the lake yet: run extract"
+            echo_note(line, "records_to_extract", records=absent)
+        is_odd = self.invalid or missing or contrary
         return EXIT_ATTENTION if is_odd else 0
 
 

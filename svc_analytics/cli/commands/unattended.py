@@ -199,7 +199,7 @@ def doctor(*, data_dir: str | None, as_json: bool) -> None:
     from svc_analytics.unattended.doctor import look  # it loads the client of the service
 
     points = []
-    for point in look(here(), data_dir):
+    for point in look(here(), lambda: (read_settings(data_dir), read_watching())):
         points.append(point)
         if not as_json:
             step = f"; next: {point.next_step}" if point.next_step else ""
