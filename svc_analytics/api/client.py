@@ -10,15 +10,9 @@ from urllib.parse import urlencode
 
 import httpx
 
+from svc_analytics import errors
+from svc_analytics.api import responses
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.api.responses import (
-    Response,
-    RetryableError,
-    raise_api_error,
-    read_object,
-    read_profile,
-    require_json,
-)
 from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
 from svc_analytics.api.transport import (
     MAX_BODY,
@@ -30,16 +24,6 @@ from svc_analytics.api.transport import (
 )
 from svc_analytics.arguments import check
 from svc_analytics.config import KeyClass, Settings, masked
-from svc_analytics.errors import (
-    ApiError,
-    ConfigError,
-    KeyRefused,
-    NoService,
-    ProtocolError,
-    Unavailable,
-    WrongKeyClass,
-    text_of,
-)
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message, translated
 from svc_analytics.records.bulk_parser import parse_list
@@ -108,7 +92,7 @@ class Client:
 
     def me(self, key_class: KeyClass | None = None) -> tuple[dict[str, Any], int | None]:
         """Return the merchant profile, and the service's clock in UTC microseconds if given."""
-        return self._call("me", read_profile, key_class=key_class)
+        return self._call("me", responses.read_profile, key_class=key_class)
 
     def page(self, name: str, params: Mapping[str, str], most: int = MAX_BODY) -> Page:
         """Return one page of the list `payments` or `payouts`, of at most so many bytes."""
@@ -126,8 +110,8 @@ class Client:
             NotFound: when there is no such record under this account.
         """
 
-        def read(answer: Response) -> Page:
-            read_object(answer)  # it must be one
+        def read(answer: responses.Response) -> Page:
+            responses.read_object(answer)  # it must be one
             return parse_list(stream, b'{"data":[%b],"next_cursor":null}' % answer.body)
 
         return self._call(stream.route.removesuffix("s"), read, of=record_id)
@@ -138,7 +122,7 @@ class Client:
         Raises:
             NotFound: when there is no such payment under this account.
         """
-        return self._call("payment", read_object, of=payment_id)
+        return self._call("payment", responses.read_object, of=payment_id)
 
     def payout(self, payout_id: str) -> dict[str, Any]:
         """Return the authoritative payout record of a UUID or reference id.
@@ -146,7 +130,7 @@ class Client:
         Raises:
             NotFound: when there is no such record under this account.
         """
-        return self._call("payout", read_object, of=payout_id)
+        return self._call("payout", responses.read_object, of=payout_id)
 
     def session(self, session_id: str) -> dict[str, Any]:
         """Return the authoritative session of a UUID or reference id.
@@ -154,7 +138,7 @@ class Client:
         Raises:
             NotFound: when there is no such session under this account.
         """
-        return self._call("session", read_object, of=session_id)
+        return self._call("session", responses.read_object, of=session_id)
 
     def binding(self, customer_id: str) -> dict[str, Any]:
         """Return the binding of one of the merchant's own customer ids.
@@ -163,11 +147,11 @@ class Client:
             NotFound: when there is no such binding under this account.
         """
         try:
-            return self._call("binding", read_object, of=customer_id)
-        except WrongKeyClass:  # the contract does not say which key class reaches this route
+            return self._call("binding", responses.read_object, of=customer_id)
+        except errors.WrongKeyClass:  # the contract does not say which key class reaches this route
             if len(self._settings.key_classes) < 2:
                 raise
-            return self._call("binding", read_object, of=customer_id, key_class="payout")
+            return self._call("binding", responses.read_object, of=customer_id, key_class="payout")
 
     def verify_receipt(self, token: str) -> dict[str, Any]:
         """Return the service's answer about a receipt token.
@@ -175,12 +159,12 @@ class Client:
         Raises:
             ApiError: for a token that the service does not accept; `.codes` say why.
         """
-        return self._call("receipt", read_object, data={"receipt": token})
+        return self._call("receipt", responses.read_object, data={"receipt": token})
 
     def _call(
         self,
         name: str,
-        read: Callable[[Response], T],
+        read: Callable[[responses.Response], T],
         *,
         of: str | None = None,
         data: Mapping[str, str] | None = None,
@@ -200,21 +184,25 @@ class Client:
                 route.path,
                 lambda: read(self._send(request, key, route.path, most)),
             )
-        except WrongKeyClass as refusal:
+        except errors.WrongKeyClass as refusal:
             raise self._refusal(refusal, name, key_class) from refusal
         self._proven.add((name, key_class))
         return answer
 
-    def _refusal(self, error: WrongKeyClass, name: str, key_class: KeyClass) -> ApiError:
+    def _refusal(
+        self, error: errors.WrongKeyClass, name: str, key_class: KeyClass
+    ) -> errors.ApiError:
         """Return a wrong key class as it is; where the same key worked before, a refused key."""
         if (name, key_class) not in self._proven:
             return error
         shown = f"{error.status} {', '.join(error.codes)}"
         values = {"path": error.path, "shown": shown, "key_class": key_class}
         message = Message("service.refused_now", **values)
-        return KeyRefused(message, status=error.status, codes=error.codes, path=error.path)
+        return errors.KeyRefused(message, status=error.status, codes=error.codes, path=error.path)
 
-    def _send(self, request: httpx.Request, key: Secret, path: str, most: int) -> Response:
+    def _send(
+        self, request: httpx.Request, key: Secret, path: str, most: int
+    ) -> responses.Response:
         # Added at the last moment, so that no variable of ours holds it for long.
         request.headers["authorization"] = f"Bearer {key.reveal()}"
         try:
@@ -231,14 +219,14 @@ class Client:
             # Without its cause, whose text may hold a header of ours.
             if trouble.is_lasting:
                 message = Message("text.why", first=trouble.text, rest=translated(trouble.advice))
-                raise NoService(message, path=path) from None
-            raise RetryableError(trouble.text, advice=trouble.advice) from None
+                raise errors.NoService(message, path=path) from None
+            raise responses.RetryableError(trouble.text, advice=trouble.advice) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
-            raise RetryableError(Message("service.damaged")) from error
+            raise responses.RetryableError(Message("service.damaged")) from error
         headers = {name: hide_keys_in(value) for name, value in response.headers.items()}
         if not response.is_success:
-            raise_api_error(response.status_code, headers, body, path, masked(key))
-        return require_json(headers, body)
+            responses.raise_api_error(response.status_code, headers, body, path, masked(key))
+        return responses.require_json(headers, body)
 
     def _request(
         self, route: Route, of: str | None, data: Mapping[str, str] | None
@@ -254,7 +242,7 @@ class Client:
         except httpx.InvalidURL as error:  # ids are short, so it is the cursor
             cursor = (data or {}).get("cursor", "")
             message = f"a cursor of {len(cursor):,} characters does not fit an address"
-            raise ProtocolError(message, status=URI_TOO_LONG, path=path) from error
+            raise errors.ProtocolError(message, status=URI_TOO_LONG, path=path) from error
 
     def _key(self, route: Route, key_class: KeyClass | None) -> tuple[KeyClass, Secret]:
         wanted = (key_class,) if key_class else route.key_classes
@@ -262,7 +250,7 @@ class Client:
             if key := self._settings.key(name):
                 return name, key
         need = f"a {wanted[0]}-class key: set SVC_{wanted[0].upper()}_KEY"
-        raise ConfigError(f"{route.path} needs {need}")
+        raise errors.ConfigError(f"{route.path} needs {need}")
 
 
 @contextmanager
@@ -292,8 +280,8 @@ def retried(limiter: RateLimiter, path: str, call: Callable[[], R]) -> R:
         entered_at = limiter.acquire()
         try:
             answer = call()
-        except (RetryableError, InvalidJson) as trouble:
-            if isinstance(trouble, RetryableError) and trouble.is_throttle:
+        except (responses.RetryableError, InvalidJson) as trouble:
+            if isinstance(trouble, responses.RetryableError) and trouble.is_throttle:
                 limiter.on_throttle(entered_at, trouble.retry_after)
             limiter.backoff(attempt, _unavailable(path, trouble), since=began_at)
             LOG.debug("%s is called again: %s", path, trouble)
@@ -303,11 +291,15 @@ def retried(limiter: RateLimiter, path: str, call: Callable[[], R]) -> R:
             return answer
 
 
-def _unavailable(path: str, trouble: Exception) -> Unavailable:
+def _unavailable(path: str, trouble: Exception) -> errors.Unavailable:
     status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
     advice = getattr(trouble, "advice", "")
-    values = {"path": path, "trouble": translated(text_of(trouble)), "advice": translated(advice)}
+    values = {
+        "path": path,
+        "trouble": translated(errors.text_of(trouble)),
+        "advice": translated(advice),
+    }
     message = Message("service.away_for" if advice else "service.away", **values)
-    error = Unavailable(message, status=status, codes=codes, path=path)
-    error.trouble, error.advice = text_of(trouble), advice
+    error = errors.Unavailable(message, status=status, codes=codes, path=path)
+    error.trouble, error.advice = errors.text_of(trouble), advice
     return error

@@ -12,18 +12,11 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 import numpy.typing as npt
 
+from svc_analytics import errors
 from svc_analytics.api.client import Client
 from svc_analytics.api.routes import MAX_LIMIT
 from svc_analytics.api.transport import MAX_BODY
 from svc_analytics.coverage import describe_span
-from svc_analytics.errors import (
-    ApiError,
-    KeyRefused,
-    NotFound,
-    ProtocolError,
-    TooLarge,
-    Unavailable,
-)
 from svc_analytics.extraction.batches import BatchQueue, PageBatch
 from svc_analytics.extraction.segments import PADDING, Progress, Segment, SegmentQueue
 from svc_analytics.instants import BEGINNING, SECOND, format_instant, now as machine_clock
@@ -66,11 +59,11 @@ class Sweep:
         """Read the segment to its end; raise what makes that impossible."""
         try:
             self._read_all()
-        except ProtocolError as error:
+        except errors.ProtocolError as error:
             self._retract()
             window = describe_span((self._segment.start, self._segment.top))
             message = f"{self._segment.stream.name} of {window}: {error}; it is not marked as read"
-            raise ProtocolError(message, path=self._segment.stream.route) from error
+            raise errors.ProtocolError(message, path=self._segment.stream.route) from error
         finally:
             self._deliver_pages()  # whatever ended the sweep, what was read is kept
 
@@ -104,9 +97,9 @@ class Sweep:
             began_at = time.monotonic()
             try:
                 page = self._client.page(route, self._query, self._size.most)
-            except TooLarge as refusal:
+            except errors.TooLarge as refusal:
                 self._size.lower(refusal)
-            except ApiError as error:
+            except errors.ApiError as error:
                 self._require_refused_cursor(error)
             else:
                 self._fetch_seconds = time.monotonic() - began_at
@@ -115,9 +108,9 @@ class Sweep:
                 return page
             self._open()
 
-    def _require_refused_cursor(self, error: ApiError) -> None:
+    def _require_refused_cursor(self, error: errors.ApiError) -> None:
         """Raise an error unless beginning anew may help: one about a cursor, a few in a row."""
-        is_plain = type(error) in (ApiError, NotFound, ProtocolError)
+        is_plain = type(error) in (errors.ApiError, errors.NotFound, errors.ProtocolError)
         if "cursor" not in self._query or not is_plain or error.status not in _REFUSED_CURSOR:
             raise error
         self._reopenings += 1
@@ -125,7 +118,9 @@ class Sweep:
             length = len(self._query["cursor"])
             message = f"the service does not take back its own cursor, of {length:,} characters"
             status, codes = error.status, error.codes
-            raise ProtocolError(f"{message} ({error})", status=status, codes=codes) from error
+            raise errors.ProtocolError(
+                f"{message} ({error})", status=status, codes=codes
+            ) from error
 
     def _open(self) -> None:
         """Ask anew for what remains, without a cursor and a second wider on both sides."""
@@ -142,7 +137,7 @@ class Sweep:
         if cursor is None:
             return
         if hash(cursor) in self._cursors:
-            raise ProtocolError("the service gave the same cursor twice")
+            raise errors.ProtocolError("the service gave the same cursor twice")
         self._cursors.add(hash(cursor))
         self._query["cursor"] = cursor
 
@@ -294,9 +289,9 @@ class Seam:
         stream = self._segment.stream
         try:
             page = self._client.page(stream.route, self._query)
-        except (Unavailable, KeyRefused):
+        except (errors.Unavailable, errors.KeyRefused):
             raise
-        except ApiError:
+        except errors.ApiError:
             return None
         keys = record_keys(scan_page(stream, page, 0))
         if any(now != before for now, before in zip(keys, self._keys, strict=False)):
@@ -357,11 +352,11 @@ class PageSize:
         """Wait for a turn to read a page, if pages are large."""
         return nullcontext() if self.limit == MAX_LIMIT else _LARGE_PAGES
 
-    def lower(self, refusal: TooLarge) -> None:
+    def lower(self, refusal: errors.TooLarge) -> None:
         """Ask for fewer records; raise the refusal if only one was asked for."""
         if self.limit == 1:
             message = f"{refusal}, although only one record was asked for"
-            raise TooLarge(message, path=refusal.path) from refusal
+            raise errors.TooLarge(message, path=refusal.path) from refusal
         self.limit = max(self.limit // FEWER, 1)
 
     def rise(self, size: int) -> bool:
@@ -408,7 +403,7 @@ class StallWatch:
         if self._pages >= STALLED_PAGES and idle >= self._patience:
             message = f"{self._pages:,} pages in a row, in {idle:,.0f} s, held no new record"
             advice = "the list seems to go in circles; if it does not, use a longer --patience"
-            raise ProtocolError(f"{message}, and none was the last: {advice}")
+            raise errors.ProtocolError(f"{message}, and none was the last: {advice}")
 
     def _note_progress(self) -> None:
         self._moved_at = self._clock()

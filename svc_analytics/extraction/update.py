@@ -11,29 +11,14 @@ from numbers import Integral
 from threading import Thread
 from typing import Any
 
+from svc_analytics import errors
 from svc_analytics.api.client import Client, open_client
 from svc_analytics.arguments import check
 from svc_analytics.config import KeyClass, Settings, read_settings
 from svc_analytics.coverage import Spans
-from svc_analytics.errors import (
-    ConfigError,
-    LakeBusy,
-    LakeChanged,
-    NoService,
-    SvcError,
-    Unavailable,
-    text_of,
-)
+from svc_analytics.extraction import plan
 from svc_analytics.extraction.batches import Reading
 from svc_analytics.extraction.clock import Answer, RunClock, answer_now, judge_clock, newest_record
-from svc_analytics.extraction.plan import (
-    ExtractionResult,
-    OnPage,
-    Request,
-    Seen,
-    missing_key_class,
-    plan_segments,
-)
 from svc_analytics.extraction.segments import MOST, SegmentQueue
 from svc_analytics.extraction.unlisted import MissingRecords
 from svc_analytics.extraction.workers import WorkerPool
@@ -55,11 +40,11 @@ _MOST_READINGS = 3  # of one call
 def extract(
     lake: Lake,
     settings: Settings | None = None,
-    request: Request | None = None,
+    request: plan.Request | None = None,
     *,
     workers: int | None = None,
-    on_page: OnPage | None = None,
-) -> ExtractionResult:
+    on_page: plan.OnPage | None = None,
+) -> plan.ExtractionResult:
     """Bring a lake up to date with the service, then write its views for other tools.
 
     `settings` come from the environment unless given. `request` says what to read: by default
@@ -85,7 +70,7 @@ def extract(
     """
     check_lake(lake)
     check("settings", settings, (Settings, type(None)), "svc.read_settings(), or nothing")
-    check("request", request, (Request, type(None)), "a svc.Request, or nothing")
+    check("request", request, (plan.Request, type(None)), "a svc.Request, or nothing")
     settings = settings or read_settings(lake.path)
     # They look into the lake's files whenever they are queried: made while pages are fetched,
     # they are ready when the last one is written.
@@ -95,7 +80,7 @@ def extract(
             lake, settings, request, workers=workers, on_page=on_page, on_begin=views.start
         )
     except BaseException:
-        with suppress(SvcError):  # the first error is the one to report
+        with suppress(errors.SvcError):  # the first error is the one to report
             _write_views(lake)
         raise
     _write_views(lake)
@@ -105,12 +90,12 @@ def extract(
 def read_again(
     lake: Lake,
     settings: Settings,
-    request: Request | None = None,
+    request: plan.Request | None = None,
     *,
     workers: int | None = None,
-    on_page: OnPage | None = None,
+    on_page: plan.OnPage | None = None,
     on_begin: Callable[[], object] = lambda: None,
-) -> ExtractionResult:
+) -> plan.ExtractionResult:
     """Extract as `extract` does, and leave the views of other tools as they are.
 
     Once written, they find by themselves what a later reading changes. `on_begin` is called
@@ -124,27 +109,27 @@ def read_again(
     return _until_first(partial(read, on_page=on_page))
 
 
-def _until_first(read: Callable[[], ExtractionResult]) -> ExtractionResult:
+def _until_first(read: Callable[[], plan.ExtractionResult]) -> plan.ExtractionResult:
     """Read anew where another machine took over writing to the bucket, and wrote meanwhile."""
     for _ in range(_MOST_READINGS - 1):
-        with suppress(LakeChanged):
+        with suppress(errors.LakeChanged):
             return read()
     try:
         return read()
-    except LakeChanged as error:
-        raise LakeBusy(text_of(error)) from error
+    except errors.LakeChanged as error:
+        raise errors.LakeBusy(errors.text_of(error)) from error
 
 
 def read_missing(
     lake: Lake,
     settings: Settings,
-    request: Request | None = None,
+    request: plan.Request | None = None,
     *,
     workers: int | None = None,
     client: Client | None = None,
-    on_page: OnPage | None = None,
+    on_page: plan.OnPage | None = None,
     on_begin: Callable[[], object] = lambda: None,
-) -> ExtractionResult:
+) -> plan.ExtractionResult:
     """Read what a lake lacks and publish it; return what was done.
 
     `on_page` is called for every page with its stream, its count of rows, and the instant
@@ -154,24 +139,24 @@ def read_missing(
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
     check("workers", workers, (Integral, type(None)), "how many pages are read at a time")
-    check("request", request, (Request, type(None)), "a svc.Request")
-    request = request or Request()
+    check("request", request, (plan.Request, type(None)), "a svc.Request")
+    request = request or plan.Request()
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
         profile, answers = read_merchant(service, settings, lake)
-        streams = [each for each in STREAMS.values() if not missing_key_class(settings, each)]
+        streams = [each for each in STREAMS.values() if not plan.missing_key_class(settings, each)]
         clock = judge_clock(service, answers, streams)
-        run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
+        run = plan.ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
         if request.start >= clock.now:
             at = format_instant(clock.now)
-            raise ConfigError(f"--from is later than the service's clock, {at}")
+            raise errors.ConfigError(f"--from is later than the service's clock, {at}")
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
         with open_writer(lake, profile, clock.machine, clocks, settings.base_url) as writer:
             on_begin()
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
             _begin_run(writer, request, clock)
-            segments = SegmentQueue(plan_segments(writer, settings, request, run), workers)
+            segments = SegmentQueue(plan.plan_segments(writer, settings, request, run), workers)
             before = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
             reading = Reading(before if request.confirms is None else None)
             WorkerPool(service, writer, segments, run, on_page, reading).work()
@@ -180,7 +165,7 @@ def read_missing(
 
 
 def _write_views_early(lake: Lake) -> None:
-    with suppress(SvcError):  # whoever writes them at the end tells it
+    with suppress(errors.SvcError):  # whoever writes them at the end tells it
         _write_views(lake)
 
 
@@ -200,7 +185,7 @@ def read_merchant(
     """
     try:
         answers = _ask_with_each(client, settings)
-    except Unavailable as away:
+    except errors.Unavailable as away:
         # A lake that does not say it may have been read from this address.
         was_read = lake.exists and lake.service in (None, settings.base_url)
         if away.advice and not was_read:
@@ -209,12 +194,14 @@ def read_merchant(
                 "trouble": translated(away.trouble),
                 "advice": translated(away.advice),
             }
-            raise NoService(Message("service.never_read", **values), path=away.path) from away
+            raise errors.NoService(
+                Message("service.never_read", **values), path=away.path
+            ) from away
         raise
     ids = sorted({profile["id"] for profile, _ in answers})
     if len(ids) > 1:
         message = f"the two keys belong to two merchants, {' and '.join(ids)}: use keys of one"
-        raise ConfigError(message)
+        raise errors.ConfigError(message)
     return answers[0][0], [answer for _, answer in answers]
 
 
@@ -262,7 +249,7 @@ class _Call:
             self._outcome = error
 
 
-def _begin_run(writer: LakeWriter, request: Request, clock: RunClock) -> None:
+def _begin_run(writer: LakeWriter, request: plan.Request, clock: RunClock) -> None:
     writer.begin_run(
         watermark=clock.watermark,
         is_open_ended=request.start == BEGINNING,
@@ -272,10 +259,10 @@ def _begin_run(writer: LakeWriter, request: Request, clock: RunClock) -> None:
 
 
 def _compare(
-    request: Request,
+    request: plan.Request,
     service: Client,
     writer: LakeWriter,
-    run: ExtractionResult,
+    run: plan.ExtractionResult,
     reading: Reading,
     before: Mapping[str, Spans],
 ) -> None:
@@ -290,7 +277,9 @@ def _compare(
         _confirm(request, run, reading.seen(), writer)
 
 
-def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWriter) -> None:
+def _confirm(
+    request: plan.Request, run: plan.ExtractionResult, seen: plan.Seen, writer: LakeWriter
+) -> None:
     """Mark the interval as read twice alike, if this reading saw what the one before saw."""
     stats, run.seen = run.published, seen
     is_news = stats.files > stats.retold or stats.changed or stats.quarantined or run.doubtful

@@ -20,15 +20,8 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
+from svc_analytics.records import raw_json
 from svc_analytics.records.page import Page
-from svc_analytics.records.raw_json import (
-    as_text,
-    escape_halves,
-    members,
-    plain_json,
-    split,
-    split_member,
-)
 from svc_analytics.schema import Column, Kind, Stream
 
 # A zero time such as 0001-01-01 means "never set", not an instant to book by.
@@ -65,7 +58,9 @@ def write_extra(known: Iterable[str], values: dict[str, bytes]) -> str | None:
     A value that some reader of JSON refuses is kept as a text of what was received.
     """
     unknown = [
-        f"{json.dumps(name)}:{as_text(raw)}" for name, raw in values.items() if name not in known
+        f"{json.dumps(name)}:{raw_json.as_text(raw)}"
+        for name, raw in values.items()
+        if name not in known
     ]
     return f"{{{','.join(unknown)}}}" if unknown else None
 
@@ -77,7 +72,7 @@ def take_from_extra(columns: Iterable[Column], extra: str | None) -> dict[str, A
     """
     if extra is None:
         return {}
-    values, altered = members(extra.encode()), set[str]()
+    values, altered = raw_json.members(extra.encode()), set[str]()
     row: dict[str, Any] = {}
     for column in columns:
         with suppress(DataError):
@@ -144,7 +139,7 @@ def _parse_value(column: Column, raw: bytes, altered: set[str]) -> Any:
 
 
 def _read_json(column: Column, raw: bytes) -> tuple[str | None, bool]:
-    plain = plain_json(raw)
+    plain = raw_json.plain_json(raw)
     return None if plain == b"null" else plain.decode(), plain == raw
 
 
@@ -152,7 +147,7 @@ def _read_text(column: Column, raw: bytes) -> tuple[str | None, bool]:
     text = _decode_text(column, raw)
     if text is None:
         return None, True
-    held = escape_halves(text)
+    held = raw_json.escape_halves(text)
     if held != text and not column.is_free:
         raise DataError(Message("record.surrogate", field=column.name))
     held = canonical_id(held) if column.is_uuid else held
@@ -240,8 +235,8 @@ def _find_members(raw: bytes) -> dict[str, bytes]:
     """Return the record's own members as far as it can be split; never those of its metadata."""
     values: dict[str, bytes] = {}
     with suppress(DataError):
-        for part in split(raw, b"{"):
-            values.setdefault(*split_member(part))
+        for part in raw_json.split(raw, b"{"):
+            values.setdefault(*raw_json.split_member(part))
     return values
 
 

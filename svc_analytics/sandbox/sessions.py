@@ -13,16 +13,6 @@ from svc_analytics.sandbox import coins, validation
 from svc_analytics.sandbox.account import Key
 from svc_analytics.sandbox.bindings import Binding, Bindings
 from svc_analytics.sandbox.clock import instant_text
-from svc_analytics.sandbox.coins import (
-    BASIS_POINTS,
-    ENABLED,
-    MAX_USD,
-    MICRODOLLARS,
-    USD_DECIMALS,
-    Coin,
-    half_up,
-    stored_units,
-)
 from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.sales import StoredRecord, payment_figures, receipt_no
@@ -66,7 +56,7 @@ def currency_codes(body: Body, accepted: list[str]) -> set[str]:
     unknown = [
         entry["currency"]
         for entry in _entries(body)
-        if entry["currency"] not in ENABLED or entry["currency"] not in accepted
+        if entry["currency"] not in coins.ENABLED or entry["currency"] not in accepted
     ]
     return {"PAY_CURRENCY_NOT_ACCEPTED"} if unknown else set()
 
@@ -82,13 +72,13 @@ def _has_good_schema(body: Body) -> bool:
 
 def _has_good_amounts(body: Body) -> bool:
     price = body.get("price_usd", "")
-    if coins.is_plain(price) and coins.units_of(price, USD_DECIMALS, MAX_USD) is None:
+    if coins.is_plain(price) and coins.units_of(price, coins.USD_DECIMALS, coins.MAX_USD) is None:
         return False
     slugs = [entry["currency"] for entry in _entries(body)]
     return len(slugs) == len(set(slugs)) and all(
-        coins.units_of(entry["amount"], ENABLED[entry["currency"]].decimals) is not None
+        coins.units_of(entry["amount"], coins.ENABLED[entry["currency"]].decimals) is not None
         for entry in _entries(body)
-        if entry["currency"] in ENABLED
+        if entry["currency"] in coins.ENABLED
     )
 
 
@@ -113,35 +103,35 @@ def quotes_of(platform: Platform, body: Body, now: int) -> list[Quote]:
     """
     if "amounts" in body:
         return [_of_amount(platform, entry, now) for entry in body["amounts"]]
-    cents = coins.units_of(body["price_usd"], USD_DECIMALS, MAX_USD) or 0
-    accepted = [ENABLED[slug] for slug in platform.settings["accepted_currencies"]]
+    cents = coins.units_of(body["price_usd"], coins.USD_DECIMALS, coins.MAX_USD) or 0
+    accepted = [coins.ENABLED[slug] for slug in platform.settings["accepted_currencies"]]
     quotes = [_quoted(platform, coin, cents, now) for coin in accepted]
     if not any(quotes):
         raise Refusal(503, "PAY_RATE_UNAVAILABLE")
     return [quote for quote in quotes if quote]
 
 
-def value_in_usd(platform: Platform, coin: Coin, units: int, now: int) -> str | None:
+def value_in_usd(platform: Platform, coin: coins.Coin, units: int, now: int) -> str | None:
     """Return the value of units in US dollars, or None if the coin has no rate."""
     price = platform.rates.price(coin, now)
     return None if price is None else coins.usd_text(units, coin, price, USD_PLACES)
 
 
 def _of_amount(platform: Platform, entry: Body, now: int) -> Quote:
-    coin = ENABLED[entry["currency"]]
+    coin = coins.ENABLED[entry["currency"]]
     units = coins.units_of(entry["amount"], coin.decimals) or 0
     quote = {"currency": coin.slug, "amount": coins.decimal_text(units, coin.decimals)}
     usd_value = value_in_usd(platform, coin, units, now)
     return quote if usd_value is None else {**quote, "usd_value": usd_value}
 
 
-def _quoted(platform: Platform, coin: Coin, price_usd: int, now: int) -> Quote | None:
+def _quoted(platform: Platform, coin: coins.Coin, price_usd: int, now: int) -> Quote | None:
     """Quote a price, given with 8 decimals, at the coin's current rate."""
     rate = platform.rates.price(coin, now)
     if rate is None:
         return None
-    scale = 10 ** (coin.decimals + MICRODOLLARS)
-    units = max(1, coins.half_up(price_usd * scale, rate * 10**USD_DECIMALS))
+    scale = 10 ** (coin.decimals + coins.MICRODOLLARS)
+    units = max(1, coins.half_up(price_usd * scale, rate * 10**coins.USD_DECIMALS))
     return {
         "currency": coin.slug,
         "amount": coins.decimal_text(units, coin.decimals),
@@ -381,11 +371,11 @@ class Checkout:
 
     def _pay(self, session: Session, payer: Person, quote: Quote) -> str:
         platform, now = self._platform, self._platform.now()
-        coin = ENABLED[quote["currency"]]
-        units = stored_units(quote["amount"], coin.decimals)
+        coin = coins.ENABLED[quote["currency"]]
+        units = coins.stored_units(quote["amount"], coin.decimals)
         if platform.wallet.balance(customer(payer.payer_id), coin.slug) < units:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
-        fee = half_up(units * platform.scenario.fee_tier(now), BASIS_POINTS)
+        fee = coins.half_up(units * platform.scenario.fee_tier(now), coins.BASIS_POINTS)
         record: StoredRecord = {
             "id": str(uuid.uuid4()),
             "receipt_no": self._next_receipt_no(),

@@ -23,14 +23,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.coverage_footer import MonthFileFooter
-from svc_analytics.lake.index.month_index import (
-    MonthIndex,
-    SoughtTexts,
-    instants_of_group,
-    joined,
-    open_groups,
-    shared_columns,
-)
+from svc_analytics.lake.index import month_index
 from svc_analytics.lake.index.parents import PARENTS, Parents
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month_of, utc_months
@@ -99,7 +92,9 @@ class OtherMonths:
 
     def open(self, month: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
         """Open a month's file; its pages are checked against their checksums as they are read."""
-        return open_groups(self.folder / f"{month}.pq", self.lake.month_path(self.stream, month))
+        return month_index.open_groups(
+            self.folder / f"{month}.pq", self.lake.month_path(self.stream, month)
+        )
 
     def has_unclassified(self, month: str) -> bool:
         """Tell whether a month has records of which nobody knows whether they are money."""
@@ -147,13 +142,13 @@ class OtherPayments(OtherMonths):
 
     def _sharers(self) -> Iterator[pa.Table]:
         """Yield the payments that carry a number of a payment of the period's months."""
-        index = MonthIndex(self.lake, PAYMENTS, self.folder.parent)
-        for column in shared_columns(PAYMENTS):
-            numbers = SoughtTexts.of(self._shared(index, column))
+        index = month_index.MonthIndex(self.lake, PAYMENTS, self.folder.parent)
+        for column in month_index.shared_columns(PAYMENTS):
+            numbers = month_index.SoughtTexts.of(self._shared(index, column))
             for _, rows in index.rows_by_month(self.months, column, numbers, PAYMENTS.schema.names):
                 yield rows
 
-    def _shared(self, index: MonthIndex, column: str) -> pa.ChunkedArray:
+    def _shared(self, index: month_index.MonthIndex, column: str) -> pa.ChunkedArray:
         """Return the numbers of the period's months that payments of others may carry too.
 
         For any two months that have one, the footer of one of them names it, or says that there
@@ -165,7 +160,7 @@ class OtherPayments(OtherMonths):
             columns = [index.column(month, column).drop_null() for month in whole]
         else:
             named = sorted({number for numbers in stated for number in numbers or ()})
-            texts = SoughtTexts.of(pa.chunked_array([named], pa.string()))
+            texts = month_index.SoughtTexts.of(pa.chunked_array([named], pa.string()))
             by_month = index.rows_by_month(whole, column, texts, [column])
             columns = [rows[column] for _, rows in by_month]
         chunks = [chunk for each in columns for chunk in each.chunks]
@@ -201,7 +196,7 @@ class OtherPayments(OtherMonths):
         """
         with self.open(month) as (file, _):
             for group in range(file.num_row_groups):
-                _, last = instants_of_group(file.metadata, group, PAYMENTS)
+                _, last = month_index.instants_of_group(file.metadata, group, PAYMENTS)
                 if last < since:
                     continue
                 mask = wanted(file.read_row_group(group, columns=columns, use_threads=False))
@@ -271,7 +266,7 @@ class OtherPayouts(OtherMonths):
             pq.ParquetWriter(unclassified, PAYOUT_RECORDS.schema) as wide,
         ):
             classified = chain.from_iterable(map(self._classified, self.months))
-            for rows in joined(classified, _BATCH):
+            for rows in month_index.joined(classified, _BATCH):
                 narrow.write_table(rows)
             for rows in chain.from_iterable(map(self._unclassified, self.months)):
                 wide.write_table(rows)

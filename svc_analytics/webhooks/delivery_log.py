@@ -25,14 +25,7 @@ from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import parse_instant
 from svc_analytics.messages import Message, clauses
-from svc_analytics.records.raw_json import (
-    UNREADABLE,
-    begins_document,
-    decode_pairs,
-    document_values,
-    items_of,
-    whole_document,
-)
+from svc_analytics.records import raw_json
 from svc_analytics.signing.secrets import SigningSecret, valid_until
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE, verify_webhook
 
@@ -179,8 +172,8 @@ def _names_one_twice(line: bytes) -> bool:
     if all(line.count(f'"{name}"'.encode()) < 2 for name in _FIELDS):
         return False
     try:
-        names = [name for name, _ in decode_pairs(line.decode())]
-    except (*UNREADABLE, TypeError):
+        names = [name for name, _ in raw_json.decode_pairs(line.decode())]
+    except (*raw_json.UNREADABLE, TypeError):
         return False
     return any(names.count(name) > 1 for name in _FIELDS)
 
@@ -326,9 +319,9 @@ def _deliveries(entries: Iterator[Entry], name: str) -> Iterator[Entry]:
 def _is_delivery(entry: bytes | None) -> bool:
     """Tell whether an entry is written as a delivery, perhaps a broken one."""
     try:
-        members = decode_pairs((entry or b"").decode())
+        members = raw_json.decode_pairs((entry or b"").decode())
         return {name for name, _ in members} >= _MEMBERS
-    except (*UNREADABLE, TypeError):
+    except (*raw_json.UNREADABLE, TypeError):
         return False
 
 
@@ -338,10 +331,12 @@ def _entries(file: _Lines, name: str) -> Iterator[Entry]:
     number, first = 1, next(lines, b"")
     while first is not None and first and not first.strip():
         number, first = number + 1, next(lines, b"")
-    if first and begins_document(first.decode(errors="replace")):
+    if first and raw_json.begins_document(first.decode(errors="replace")):
         refusal = ConfigError(f"{name} is one long JSON document: write a log of which {_FORM}")
         texts = (line.decode(errors="replace") for line in chain([first], lines) if line)
-        for each, value in document_values(whole_document(texts, refusal), number):
+        for each, value in raw_json.document_values(
+            raw_json.whole_document(texts, refusal), number
+        ):
             yield from _items(each, value.encode())
         return
     for each, line in enumerate(chain([first], lines), number):
@@ -356,11 +351,11 @@ def _items(number: int, entry: bytes | None) -> Iterator[Entry]:
         return
     try:
         text, place = entry.decode(), 0
-        for item in items_of(text):
+        for item in raw_json.items_of(text):
             start = text.index(item, place)
             number, place = number + text.count("\n", place, start), start
             yield number, item.encode()
-    except UNREADABLE:
+    except raw_json.UNREADABLE:
         yield number, entry
 
 

@@ -10,37 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics import files
 from svc_analytics.bucket.objects import STATEMENTS
 from svc_analytics.bucket.writing import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError, system_refusals
-from svc_analytics.files import (
-    PRIVATE,
-    damaged_file,
-    locked,
-    make_folder,
-    restore_folders,
-    sync_folder,
-)
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
-from svc_analytics.lake import coverage_footer, layout
+from svc_analytics.lake import coverage_footer, layout, month_file, side_files
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE, MonthFileFooter
 from svc_analytics.lake.index.parents import refresh_parents
 from svc_analytics.lake.lake import Lake, remove_abandoned_snapshots, write_description
-from svc_analytics.lake.month_file import (
-    read_groups,
-    read_rows,
-    rewrite_month_file,
-    write_month_file,
-)
-from svc_analytics.lake.side_files import (
-    begin_side_folders,
-    open_quarantine,
-    read_side_file,
-    resolve_quarantine,
-)
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.lake.writing.spill import Hold, Terms, WriteBuffer
@@ -71,8 +52,8 @@ class LakeWriter:
 
     def has_early_claims(self, now: int) -> bool:
         """Whether files cover time that has not come, or had not when they were written."""
-        files = (publisher.files for publisher in self._publishers.values())
-        return any(coverage_footer.early_claims(each.footers.values(), now) for each in files)
+        footers = (publisher.files.footers for publisher in self._publishers.values())
+        return any(coverage_footer.early_claims(each.values(), now) for each in footers)
 
     def retract_early_claims(self, now: int) -> dict[str, Spans]:
         """Retract such time, to be read again; return it by stream."""
@@ -183,9 +164,9 @@ def open_writer(
     doing, holder = Message("busy.writing", place=lake.place), partial(lock_holder, lake)
     advice = "the records written before are untouched"
     with system_refusals(LakeError, f"cannot write to {lake.place}", advice):
-        make_folder(lake.path, PRIVATE)
+        files.make_folder(lake.path, files.PRIVATE)
         with (
-            locked(lake.path / ".lock", doing, holder=holder),
+            files.locked(lake.path / ".lock", doing, holder=holder),
             lake.storage.writing(now) as inherited,
             mended(lake.storage),
         ):
@@ -260,13 +241,13 @@ def _earlier_profiles(lake: Lake, profile: dict[str, Any]) -> list[dict[str, Any
 def _begin(lake: Lake, merchant_id: str, now: int) -> None:
     """Make the folders and the files without rows, where they are missing."""
     for stream in STREAMS.values():
-        make_folder(lake.folder(stream))
-        begin_side_folders(lake.storage, stream)
+        files.make_folder(lake.folder(stream))
+        side_files.begin_side_folders(lake.storage, stream)
         path = lake.month_path(stream, layout.ORIGIN)
         if not path.exists():
             owns = (BEGINNING, now)
             footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
-            write_month_file(lake.storage, path, stream, (), footer)
+            month_file.write_month_file(lake.storage, path, stream, (), footer)
 
 
 def _remove_leftovers(lake: Lake) -> None:
@@ -280,7 +261,7 @@ def _remove_leftovers(lake: Lake) -> None:
             if file.is_file() and not file.name.startswith(".analytics"):
                 file.unlink(missing_ok=True)
     remove_abandoned_snapshots(lake.path)
-    restore_folders(lake.path / STATEMENTS)
+    files.restore_folders(lake.path / STATEMENTS)
 
 
 # ---------- Recovery after a kill, a power cut or a disk error, by the next writer
@@ -323,25 +304,25 @@ def fence(lake: Lake, keys: Iterable[str], merchant_id: str, now: int) -> None:
 
 def _put_anew(lake: Lake, path: Path, merchant_id: str, now: int) -> None:
     if path.exists():
-        rewrite_month_file(lake.storage, path, coverage_footer.read_footer(path))
+        month_file.rewrite_month_file(lake.storage, path, coverage_footer.read_footer(path))
         return
     stream = STREAMS[path.parent.name]
     owns = coverage_footer.owned_span(path.stem, (), now)
     footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
-    make_folder(path.parent)
-    write_month_file(lake.storage, path, stream, (), footer)
+    files.make_folder(path.parent)
+    month_file.write_month_file(lake.storage, path, stream, (), footer)
 
 
 def recover(lake: Lake, since: int, now: int) -> None:
     """Make durable what an unfinished run wrote; raise `LakeError` for a damaged file."""
     with suppress(PermissionError):  # the folder above is another user's: nothing to sync
-        sync_folder(lake.path.parent)
+        files.sync_folder(lake.path.parent)
     folders = [lake.path / name for name in layout.data_folders()]
     for folder in sorted({lake.path, *folders, *(folder.parent for folder in folders)}):
-        sync_folder(folder)
+        files.sync_folder(folder)
     for name in sorted({*layout.data_folders()} - {*STREAMS}):
         for path in sorted((lake.path / name).glob("*.parquet")):
-            read_side_file(path)
+            side_files.read_side_file(path)
     for stream in STREAMS.values():
         written = _verify(lake, stream, since)
         _resolve(lake, stream, written, since, now)
@@ -353,9 +334,9 @@ def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
     for path in sorted(lake.folder(stream).glob("*.parquet")):
         footer = coverage_footer.read_footer(path)
         if footer.written_at >= since - WRITE_DELAY:
-            totals = map(partial(control_totals, stream), read_groups(path))
+            totals = map(partial(control_totals, stream), month_file.read_groups(path))
             if not sum(totals, ControlTotals()).is_same(footer.totals):
-                raise damaged_file(path)
+                raise files.damaged_file(path)
             written.append(path)
     return written
 
@@ -365,15 +346,15 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], since: int, now: i
 
     One that the same run rejected stays open: it listed both.
     """
-    rejected = open_quarantine(lake.path, stream).items()
+    rejected = side_files.open_quarantine(lake.path, stream).items()
     seen_at = {record_id: at for record_id, at in rejected if at < since}
     ids = pa.chunked_array([list(seen_at)], pa.string())
     for path in written if seen_at else ():
-        held = read_rows(stream, path, ids)
+        held = month_file.read_rows(stream, path, ids)
         moments = held["extracted_at"].cast(pa.int64()).to_pylist()
         pairs = zip(held["id"].to_pylist(), moments, strict=True)
         good = {record_id for record_id, at in pairs if at > seen_at[record_id]}
-        resolve_quarantine(lake.storage, stream, good, now)
+        side_files.resolve_quarantine(lake.storage, stream, good, now)
 
 
 def lock_holder(lake: Lake) -> Message:
