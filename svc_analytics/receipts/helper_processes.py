@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from multiprocessing import parent_process
 from pathlib import Path
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Generic, TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from svc_analytics.lake.loading import load_arrow_alone
 
@@ -21,69 +22,30 @@ if TYPE_CHECKING:
 
 AHEAD = 2  # jobs of a helper: the next one waits there, for this process is busy with its own
 Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 
 def map_shared(
-    jobs: Iterable[Job], here: Callable[[Job], Result], there: Callable[[Job], Result], helpers: int
-) -> Generator[Result]:
-    """Yield each job's result in order; a job is made only when somebody is free for it.
+    jobs: Iterable[Job],
+    here: Callable[[Job], Any],
+    there: Callable[[Job], Future[Any]],
+    helpers: int,
+) -> Iterator[tuple[Job, Any]]:
+    """Yield each job with its result, in order; a job is made only when somebody is free for it.
 
-    `here` runs a job in this thread, which would otherwise wait while helpers start;
-    `there` runs one in a helper and waits for it, and is called by several threads. After an
-    error of either, running jobs end but no other job starts.
+    `there` begins a job in a helper; `here` runs one in this thread, which would otherwise wait
+    while helpers start. After an error of either no other job begins.
     """
-    waiting, done = _Jobs(jobs), _InOrder[Result]()
-
-    def feed_a_helper() -> None:
-        try:
-            for number, job in waiting:
-                done.results[number] = there(job)
-        except BaseException:
-            waiting.is_over = True
-            raise
-
-    with ThreadPoolExecutor(max(helpers * AHEAD, 1)) as threads:
-        try:
-            feeders = [threads.submit(feed_a_helper) for _ in range(helpers * AHEAD)]
-            for number, job in waiting:
-                done.results[number] = here(job)
-                yield from done
-            for feeder in feeders:
-                feeder.result()
-                yield from done
-        finally:
-            waiting.is_over = True
-
-
-class _Jobs(Generic[Job]):
-    """Numbered jobs that several threads take, one by one, until they are over."""
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._jobs = enumerate(jobs)
-        self._lock = Lock()
-        self.is_over = False
-
-    def __iter__(self) -> Iterator[tuple[int, Job]]:
-        while not self.is_over:
-            with self._lock:
-                taken = next(self._jobs, None)
-            if taken is None:
-                return
-            yield taken
-
-
-class _InOrder(Generic[Result]):
-    """Results by the number of their job; iterating takes those whose turn it is."""
-
-    def __init__(self) -> None:
-        self.results: dict[int, Result] = {}
-        self._due = 0
-
-    def __iter__(self) -> Iterator[Result]:
-        while self._due in self.results:
-            self._due += 1
-            yield self.results.pop(self._due - 1)
+    begun: deque[tuple[Job, Future[Any]]] = deque()
+    for job in jobs:
+        if sum(not result.done() for _, result in begun) < helpers * AHEAD:
+            begun.append((job, there(job)))
+        else:
+            begun.append((job, Future()))
+            begun[-1][1].set_result(here(job))
+        while begun and begun[0][1].done():
+            first, result = begun.popleft()
+            yield first, result.result()
+    yield from ((job, result.result()) for job, result in begun)
 
 
 def end_with_parent() -> None:

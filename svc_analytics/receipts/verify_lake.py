@@ -197,19 +197,16 @@ class _Verification:
         # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
         plain = (_plain(rings[0]), _plain(rings[1]))
         pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_helper, plain)
-
-        def there(job: tuple[MonthPart, pa.Table]) -> _Result:
-            return *job, take_verdicts(pool.submit(verify_into_file, job[0]).result())
-
         try:
-            yield from map_shared(
+            for (part, unchanged), found in map_shared(
                 parts_of(months),
-                here=lambda job: (*job, verify_part(job[0], verifier)),
-                there=there,
+                here=lambda job: verify_part(job[0], verifier),
+                there=lambda job: pool.submit(verify_into_file, job[0]),
                 helpers=helpers,
-            )
+            ):
+                yield part, unchanged, take_verdicts(found) if isinstance(found, Path) else found
         finally:
-            pool.shutdown(wait=False)  # no job is running any more, however it ended
+            pool.shutdown(cancel_futures=True)
 
 
 def _plain(ring: Sequence[SigningSecret]) -> PlainRing:

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -80,8 +81,10 @@ def test_every_job_is_done_once_and_both_sides_work():
         assert others.wait(30)
         return job * 10
 
-    done = map_shared(range(50), partial(work, here, there), partial(work, there, here), 1)
-    assert list(done) == list(range(0, 500, 10))
+    with ThreadPoolExecutor() as pool:
+        begin = partial(pool.submit, partial(work, there, here))
+        done = list(map_shared(range(50), partial(work, here, there), begin, 1))
+    assert done == [(job, job * 10) for job in range(50)]
 
 
 @pytest.mark.parametrize("side", ["here", "there"])
@@ -99,9 +102,9 @@ def test_an_error_on_either_side_is_raised_and_ends_the_work(side):
         begun.append(job)
         return job
 
-    sides = (fail, work) if side == "here" else (work, fail)
-    with pytest.raises(OSError, match="disk full"):
-        list(map_shared(range(300_000), *sides, helpers=1))
+    here, there = (fail, work) if side == "here" else (work, fail)
+    with ThreadPoolExecutor() as pool, pytest.raises(OSError, match="disk full"):
+        list(map_shared(range(300_000), here, partial(pool.submit, there), helpers=1))
     assert len(begun) < 300_000
 
 
@@ -112,8 +115,8 @@ def test_a_job_that_cannot_be_made_ends_the_work():
         yield 1
         raise OSError("cannot read")
 
-    with pytest.raises(OSError, match="cannot read"):
-        list(map_shared(jobs(), abs, abs, helpers=1))
+    with ThreadPoolExecutor() as pool, pytest.raises(OSError, match="cannot read"):
+        list(map_shared(jobs(), abs, partial(pool.submit, abs), helpers=1))
 
 
 KILLED = """
