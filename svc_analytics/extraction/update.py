@@ -3,8 +3,8 @@
 Then its views are written for other tools.
 """
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from numbers import Integral
@@ -141,7 +141,7 @@ def read_missing(
     check("workers", workers, (Integral, type(None)), "how many pages are read at a time")
     check("request", request, (plan.Request, type(None)), "a svc.Request")
     request = request or plan.Request()
-    threading.Thread(target=load_parser).start()  # while the service answers the first calls
+    Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
         profile, answers = read_merchant(service, settings, lake)
         streams = [each for each in STREAMS.values() if not plan.missing_key_class(settings, each)]
@@ -155,7 +155,12 @@ def read_missing(
             on_begin()
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
-            _begin_run(writer, request, clock)
+            writer.begin_run(
+                watermark=clock.watermark,
+                is_open_ended=request.start == BEGINNING,
+                lookback=request.overlap,
+                judged_at=clock.now,
+            )
             segments = SegmentQueue(plan.plan_segments(writer, settings, request, run), workers)
             before = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
             reading = Reading(before if request.confirms is None else None)
@@ -206,56 +211,34 @@ def read_merchant(
 
 
 def _ask_with_each(client: Client, settings: Settings) -> list[Profile]:
-    """Ask with each key, all at the same time."""
-    first, *others = [_Call(client, name) for name in settings.key_classes]
-    for call in others:
-        call.begin()
+    """Ask with each key, all at the same time: with the first one here."""
+    first, *others = settings.key_classes
+    asked = [_ask_aside(client, name) for name in others]
     try:
-        return [first.ask(), *(call.end() for call in others)]
+        return [_ask(client, first), *(answer.result() for answer in asked)]
     except BaseException:
         client.limiter.stop()  # nor need the others be answered
         raise
 
 
-class _Call:
-    """One key's question: asked here, or in a thread of its own."""
+def _ask(client: Client, name: KeyClass) -> Profile:
+    """Return the profile, and the service's clock; raise what keeps the key from them."""
+    profile, at = client.me(name)
+    return profile, answer_now(at)
 
-    def __init__(self, client: Client, name: KeyClass) -> None:
-        self._client = client
-        self._name = name
-        self._thread = threading.Thread(target=self._ask_aside, daemon=True)
-        self._outcome: Profile | Exception = RuntimeError("nobody was asked")
 
-    def ask(self) -> Profile:
-        """Return the profile, and the service's clock; raise what keeps the key from them."""
-        profile, at = self._client.me(self._name)
-        return profile, answer_now(at)
+def _ask_aside(client: Client, name: KeyClass) -> Future[Profile]:
+    """Ask in a thread; nobody waits for it when the command ends."""
+    answer: Future[Profile] = Future()
 
-    def begin(self) -> None:
-        """Ask in a thread."""
-        self._thread.start()
-
-    def end(self) -> Profile:
-        """Wait for the thread; return or raise what `ask` would."""
-        self._thread.join()
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return self._outcome
-
-    def _ask_aside(self) -> None:
+    def ask() -> None:
         try:
-            self._outcome = self.ask()
+            answer.set_result(_ask(client, name))
         except Exception as error:
-            self._outcome = error
+            answer.set_exception(error)
 
-
-def _begin_run(writer: LakeWriter, request: plan.Request, clock: RunClock) -> None:
-    writer.begin_run(
-        watermark=clock.watermark,
-        is_open_ended=request.start == BEGINNING,
-        lookback=request.overlap,
-        judged_at=clock.now,
-    )
+    Thread(target=ask, daemon=True).start()
+    return answer
 
 
 def _compare(
