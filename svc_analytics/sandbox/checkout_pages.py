@@ -38,7 +38,7 @@ class Widget:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._page = CheckoutPage(service)
+        self._platform = service.platform
         self._sign_in = SignIn(service)
 
     def routes(self) -> list[Route]:
@@ -79,18 +79,18 @@ class Widget:
         """Show the page; an address of ours or a script's may name the customer."""
         email = request.query_params.get("as")
         if email is None or not app.is_own_page(request):
-            return self._page.show(session, self._sign_in.customer(request, session))
+            return self._show(session, self._sign_in.customer(request, session))
         person = self._sign_in.account(email)
         if person is None:
-            return self._page.show(session, warning=_BARRED)
-        answer = self._page.show(session, person)
+            return self._show(session, warning=_BARRED)
+        answer = self._show(session, person)
         self._sign_in.keep(answer, session, person)
         return answer
 
     def _act(self, request: Request, session: Session, form: Form) -> Response:
         """Take the step that a form asks for, or say why not."""
         if not app.is_own_page(request):
-            return self._page.show(session, warning=_FOREIGN, status=403)
+            return self._show(session, warning=_FOREIGN, status=403)
         person, action = self._actor(request, session, form), app.first(form, "action")
         answer = redirect(self._service, _path(session))
         if action == "sign-out":
@@ -98,7 +98,7 @@ class Widget:
             return answer
         if person is None:
             warning = _BARRED if app.first(form, "as") else _UNKNOWN
-            return self._page.show(session, warning=warning, status=403)
+            return self._show(session, warning=warning, status=403)
         if action == "sign-in":
             self._sign_in.keep(answer, session, person)
             return answer
@@ -106,9 +106,7 @@ class Widget:
             return self._run(request, session, person, form)
         except Refusal as refusal:
             now, coin = self._service.sessions.find(session.id), app.first(form, "currency")
-            return self._page.show(
-                now, person, codes=refusal.codes, coin=coin, status=refusal.status
-            )
+            return self._show(now, person, codes=refusal.codes, coin=coin, status=refusal.status)
 
     def _actor(self, request: Request, session: Session, form: Form) -> Person | None:
         """Return who acts: in a browser who is signed in, otherwise whom the script names."""
@@ -130,7 +128,7 @@ class Widget:
             return redirect(self._service, target)
         if app.is_browser(request):
             return redirect(self._service, _path(session))  # so a reload posts nothing
-        return self._page.show(self._service.sessions.find(session.id), person)
+        return self._show(self._service.sessions.find(session.id), person)
 
     def _session(self, request: Request) -> Session:
         """Return the session by UUID only; a reference is not part of an address."""
@@ -141,15 +139,7 @@ class Widget:
         self._service.platform.open_wallets()
         return session
 
-
-class CheckoutPage:
-    """Show the page of a session to whoever is signed in."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._platform = service.platform
-
-    def show(
+    def _show(
         self,
         session: Session,
         person: Person | None = None,

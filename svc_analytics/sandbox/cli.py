@@ -79,9 +79,7 @@ def serve_command(
     """Serve the API until Ctrl-C."""
     with needs_extra("sandbox"):
         from svc_analytics.sandbox.server import serve, write_env_file
-        from svc_analytics.sandbox.service import (
-            Service,
-        )  # with a web framework, an extra
+        from svc_analytics.sandbox.service import Service
     with (
         _seeded_store(db, scenario, **parameters) as store,
         serve(Service(store), port=port, host=host) as running,

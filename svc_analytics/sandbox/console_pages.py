@@ -21,6 +21,15 @@ from svc_analytics.sandbox.validation import Record, Refusal, no_such_route
 from svc_analytics.signing.secrets import Secret
 
 _EVENTS = 100  # listed on the page
+_MOST = 20  # a notice that nobody fetches makes room for the next
+
+
+@dataclass(frozen=True)
+class ConsoleNotice:
+    """Say what was done; a key or secret is shown with it."""
+
+    text: str
+    secret: Secret | None = None
 
 
 class ConsolePages:
@@ -29,7 +38,7 @@ class ConsolePages:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._console = Console(service)
-        self._notices = Notices()
+        self._notices: OrderedDict[str, ConsoleNotice] = OrderedDict()
 
     def routes(self) -> list[PathRoute]:
         """Return the console's routes."""
@@ -43,7 +52,7 @@ class ConsolePages:
 
     async def show(self, request: Request) -> Response:
         """Show the console, and once what an action did."""
-        return self._page(notice=self._notices.take(request.query_params.get("said", "")))
+        return self._page(notice=self._notices.pop(request.query_params.get("said", ""), None))
 
     async def ask(self, request: Request) -> Response:
         """Ask whether an action is meant that moves money or cannot be undone."""
@@ -78,7 +87,15 @@ class ConsolePages:
             return self._page(status=why.status, **again)
         secret = record.get("key") or record.get("secret")
         notice = ConsoleNotice(action.said.format_map(record), Secret(secret) if secret else None)
-        return redirect(self._service, f"/console?said={self._notices.keep(notice)}")
+        return redirect(self._service, f"/console?said={self._keep(notice)}")
+
+    def _keep(self, notice: ConsoleNotice) -> str:
+        """Keep a notice for the one page that a redirect leads to: a reload shows no key again."""
+        name = _new_number()
+        self._notices[name] = notice
+        if len(self._notices) > _MOST:
+            self._notices.popitem(last=False)
+        return name
 
     def _page(self, **values: Any) -> Response:
         """Return the console, with what its last action did or why it was refused."""
@@ -115,36 +132,6 @@ def _buttons(settings: Record) -> list[str]:
         "maintain" if settings["is_maintenance"] else "reopen",
     }
     return [name for name in BUTTONS if name not in hidden]
-
-
-_MOST = 20  # a notice that nobody fetches makes room for the next
-
-
-@dataclass(frozen=True)
-class ConsoleNotice:
-    """Say what was done; a key or secret is shown with it."""
-
-    text: str
-    secret: Secret | None = None
-
-
-class Notices:
-    """Keep notices for the one page that a redirect leads to: a reload shows no key again."""
-
-    def __init__(self) -> None:
-        self._notices: OrderedDict[str, ConsoleNotice] = OrderedDict()
-
-    def keep(self, notice: ConsoleNotice) -> str:
-        """Keep a notice and return the name under which it can be taken."""
-        name = _new_number()
-        self._notices[name] = notice
-        if len(self._notices) > _MOST:
-            self._notices.popitem(last=False)
-        return name
-
-    def take(self, name: str) -> ConsoleNotice | None:
-        """Take a notice away, if it is still there."""
-        return self._notices.pop(name, None)
 
 
 class Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

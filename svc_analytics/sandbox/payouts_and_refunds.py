@@ -179,7 +179,7 @@ class Payouts:
     def _count_volume(self, coin: Coin, units: int) -> None:
         """Check a payout against both limits and count it; this needs a rate."""
         platform, now = self._platform, self._platform.now()
-        price = platform.rates.price(coin, now)
+        price = platform.price(coin, now)
         if price is None:
             raise Refusal(503, "PAY_RATE_UNAVAILABLE")
         value = -(-units * price // 10**coin.decimals)  # rounded up, so that limits hold

@@ -41,7 +41,6 @@ class Platform:
         self.api_keys.open(first, scenario.start)
         self.signing_secrets = SigningSecrets(store, first)
         self.authorizer = Authorizer(self.api_keys, self.settings)
-        self.rates = Rates(scenario, self.settings)
         self.idempotency_keys = IdempotencyKeys(store)
         self.outbox = Outbox(store)
         self.wallet = Wallet(store)
@@ -62,6 +61,19 @@ class Platform:
         A clock that is set back makes nothing undone: a repeated request finds its record.
         """
         return max(self.now(), self.wallet.newest_movement())
+
+    def price(self, coin: Coin, now: int) -> int | None:
+        """Return a coin's rate now, in microdollars of a whole one; None if it is absent."""
+        if coin.slug in self.settings["absent_rates"]:
+            return None
+        path = self._prices.get(coin.slug, [coin.opening_price])
+        day = (now - self.scenario.start) // DAY
+        return path[max(0, min(day, len(path) - 1))]
+
+    @cached_property
+    def _prices(self) -> Prices:
+        """The prices of each day, as the seeded past used them."""
+        return daily_prices(self.scenario.rng(), sum(1 for _ in days(self.scenario)))
 
     def open_wallets(self) -> None:
         """Book the past and fund the customers once, before money first moves."""
@@ -121,26 +133,6 @@ class IdempotencyKeys:
 def _fingerprint(payload: object) -> str:
     canonical = msgspec.json.encode(payload, order="sorted")
     return hashlib.sha256(canonical).hexdigest()
-
-
-class Rates:
-    """Look up prices in microdollars of one whole coin, as the seeded past used them."""
-
-    def __init__(self, scenario: Scenario, settings: MerchantSettings) -> None:
-        self._scenario = scenario
-        self._settings = settings
-
-    def price(self, coin: Coin, now: int) -> int | None:
-        """Return a coin's rate now, or None if it is absent."""
-        if coin.slug in self._settings["absent_rates"]:
-            return None
-        path = self._prices.get(coin.slug, [coin.opening_price])
-        day = (now - self._scenario.start) // DAY
-        return path[max(0, min(day, len(path) - 1))]
-
-    @cached_property
-    def _prices(self) -> Prices:
-        return daily_prices(self._scenario.rng(), sum(1 for _ in days(self._scenario)))
 
 
 def seed(store: Store, scenario: Scenario, on_progress: OnProgress | None = None) -> None:

@@ -27,39 +27,13 @@ USD_PLACES = (2, 2, 2, 4, 6, 8)
 
 
 class Sale(NamedTuple):
-    """Hold a payment; `charged` and `fee` are units of its coin."""
+    """Hold a payment as it is stored, without its receipt; `charged` and `net` in units."""
 
-    number: int
     at: int
-    payment_id: str
-    session_id: str
-    payer_id: str
     coin: Coin
     charged: int
-    fee: int
-    usd_value: str
-    metadata: str
-
-    @property
-    def net(self) -> int:
-        """The units that the wallet receives."""
-        return self.charged - self.fee
-
-    @property
-    def record(self) -> StoredRecord:
-        """The payment as it is stored: without its receipt."""
-        return {
-            "id": self.payment_id,
-            "receipt_no": receipt_no(self.number),
-            "session_id": self.session_id,
-            "reference_id": order_reference(self.number),
-            "status": "completed",
-            **payment_figures(self.coin, self.charged, self.fee),
-            "usd_value": self.usd_value,
-            "payer_id": self.payer_id,
-            "metadata": self.metadata,
-            "paid_at": self.at,
-        }
+    net: int  # what the wallet receives
+    record: StoredRecord
 
 
 def payment_figures(coin: Coin, charged: int, fee: int) -> dict[str, str]:
@@ -101,18 +75,20 @@ class Sales:
         price = self._prices[coin.slug][day.index]
         # In US cents: often a few dollars, seldom hundreds.
         charged = units_for(250 + rng.getrandbits(rng.randint(9, 16)), coin, price)
-        return Sale(
-            number=self._count,
-            at=at,
-            payment_id=uuid_text(rng),
-            session_id=uuid_text(rng),
-            payer_id=self._payers[payer],
-            coin=coin,
-            charged=charged,
-            fee=half_up(charged * day.fee_tier, BASIS_POINTS),
-            usd_value=usd_text(charged, coin, price, rng.choice(USD_PLACES)),
-            metadata=metadata(rng, payer),
-        )
+        fee = half_up(charged * day.fee_tier, BASIS_POINTS)
+        record = {
+            "id": uuid_text(rng),
+            "receipt_no": receipt_no(self._count),
+            "session_id": uuid_text(rng),
+            "reference_id": order_reference(self._count),
+            "status": "completed",
+            **payment_figures(coin, charged, fee),
+            "usd_value": usd_text(charged, coin, price, rng.choice(USD_PLACES)),
+            "payer_id": self._payers[payer],
+            "metadata": metadata(rng, payer),
+            "paid_at": at,
+        }
+        return Sale(at, coin, charged, charged - fee, record)
 
     def _pick_payer(self) -> int:
         """Draw the number of a payer; low numbers are regular customers."""
@@ -222,10 +198,10 @@ class Outflows:
         one_in = self._business.refunded_one_in
         if not one_in or self._rng.randrange(one_in):
             return
-        due_on = day.index
+        due_on, payer_id, payment_id = day.index, sale.record["payer_id"], sale.record["id"]
         for units in _refund_parts(self._rng, sale.charged):
             due_on += self._rng.choice(self._business.refund_days)
-            refund = Transfer(sale.coin, units, 0, sale.payer_id, sale.payment_id)
+            refund = Transfer(sale.coin, units, 0, payer_id, payment_id)
             self._due[due_on].append(refund)
             self._owed[sale.coin.slug] += units
 

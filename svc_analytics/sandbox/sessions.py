@@ -113,7 +113,7 @@ def quotes_of(platform: Platform, body: Body, now: int) -> list[Quote]:
 
 def value_in_usd(platform: Platform, coin: coins.Coin, units: int, now: int) -> str | None:
     """Return the value of units in US dollars, or None if the coin has no rate."""
-    price = platform.rates.price(coin, now)
+    price = platform.price(coin, now)
     return None if price is None else coins.usd_text(units, coin, price, USD_PLACES)
 
 
@@ -127,7 +127,7 @@ def _of_amount(platform: Platform, entry: Body, now: int) -> Quote:
 
 def _quoted(platform: Platform, coin: coins.Coin, price_usd: int, now: int) -> Quote | None:
     """Quote a price, given with 8 decimals, at the coin's current rate."""
-    rate = platform.rates.price(coin, now)
+    rate = platform.price(coin, now)
     if rate is None:
         return None
     scale = 10 ** (coin.decimals + coins.MICRODOLLARS)
