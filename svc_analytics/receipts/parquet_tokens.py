@@ -335,39 +335,34 @@ class _Header:
         self._file = file
         self._remaining = _LONGEST_HEADER
         self.fields: dict[tuple[int, ...], int] = {}
-        self._read_struct(())
+        self._read(_STRUCT, ())
+
+    def _read(self, kind: int, field: tuple[int, ...]) -> None:
+        """Read a value: note it if it is an integer, and pass over it if it is another."""
+        if len(field) > _DEEPEST:
+            raise DataError("the header of a Parquet page is nested too deep")
+        if kind in _INTEGERS:
+            self.fields[field] = self._integer()
+        elif kind == _STRUCT:
+            self._read_struct(field)
+        elif kind in _LISTS:
+            mark = self._byte()
+            for _ in range(mark >> 4 if mark >> 4 < 15 else self._number()):
+                self._read(mark & 15, (*field, 0))
+        elif kind in (*_BOOLEANS, _BYTE):
+            self._byte()
+        elif kind in (_DOUBLE, _BINARY):
+            self._file.seek(8 if kind == _DOUBLE else self._number(), 1)
+        else:
+            raise DataError("the header of a Parquet page is not understood")
 
     def _read_struct(self, above: tuple[int, ...]) -> None:
-        if len(above) > _DEEPEST:
-            raise DataError("the header of a Parquet page is nested too deep")
         field = 0
         while (mark := self._byte()) != _STOP:
             step, kind = mark >> 4, mark & 15
             field = field + step if step else self._integer()
-            if kind in _INTEGERS:
-                self.fields[*above, field] = self._integer()
-            elif kind not in _BOOLEANS:  # a field that is one has its value in the mark
-                self._skip(kind, (*above, field))
-
-    def _skip(self, kind: int, above: tuple[int, ...]) -> None:
-        if kind in (*_BOOLEANS, _BYTE):
-            self._byte()
-        elif kind in _INTEGERS:
-            self._number()
-        elif kind in (_DOUBLE, _BINARY):
-            self._file.seek(8 if kind == _DOUBLE else self._number(), 1)
-        elif kind == _STRUCT:
-            self._read_struct(above)
-        elif kind in _LISTS:
-            self._skip_list(above)
-        else:
-            raise DataError("the header of a Parquet page is not understood")
-
-    def _skip_list(self, above: tuple[int, ...]) -> None:
-        mark = self._byte()
-        count = mark >> 4 if mark >> 4 < 15 else self._number()
-        for _ in range(count):
-            self._skip(mark & 15, (*above, 0))
+            if kind not in _BOOLEANS:  # a field that is one has its value in the mark
+                self._read(kind, (*above, field))
 
     def _byte(self) -> int:
         byte = self._file.read(1)

@@ -231,7 +231,10 @@ def test_a_file_that_lies_is_rows_or_one_clear_error(tmp_path):
             assert "\n" not in str(error)
 
 
-@pytest.mark.parametrize("header", [b"", b"\xff" * 99, b"\x15" * 70_000, b"\x1c" * 99, b"\x19\xff"])
+@pytest.mark.parametrize(
+    "header",
+    [b"", b"\xff" * 99, b"\x15" * 70_000, b"\x1c" * 99, b"\x19\xff", b"\x19" * 3_000],
+)
 def test_a_header_that_is_none_is_said(header):
     """Cut off, endless, nested without end: no loop, no crash."""
     made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
