@@ -135,11 +135,6 @@ def _commented(sql: str) -> str:
     return _MEANT.sub(lambda match: f"-- {meanings[match['column']]}", sql)
 
 
-def read_models() -> tuple[Model, ...]:
-    """Return the views."""
-    return tuple(model for model in read_all_models() if not model.signature)
-
-
 def read_statement_macros() -> tuple[Model, ...]:
     """Return the table macros of a statement, which take any half-open interval."""
     return tuple(model for model in read_all_models() if model.signature)

@@ -27,11 +27,11 @@ from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS
-from svc_analytics.warehouse.models import read_models
 from tests.support.altered import flip
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, ids, payment, spread
 from tests.support.prepared import extracted
+from tests.support.views import views
 
 PROFILE = {"id": MERCHANT_ID}
 USDT = ("usdt", "payment", "completed")
@@ -236,7 +236,7 @@ def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(filled, monkeypat
 @pytest.mark.parametrize("stream", [PAYMENTS, PAYOUT_RECORDS], ids=lambda one: one.name)
 def test_each_column_of_a_month_file_says_what_it_means(filled, stream):
     """As a comment of its field, in the words of the views; the columns are as they were."""
-    meant = {model.name: model.columns for model in read_models()}[stream.name]
+    meant = {model.name: model.columns for model in views()}[stream.name]
     [path, *_] = filled.lake.folder(stream).glob("*.parquet")
     schema = pq.read_schema(path)
     assert schema.equals(stream.schema)

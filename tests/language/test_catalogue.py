@@ -48,10 +48,11 @@ from svc_analytics.statements.moved_records import LABELS, OF
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.acknowledgements import Acknowledgement
 from svc_analytics.warehouse.figures import NEEDS, SIGNS, figure_groups, label_of, stated_figures
-from svc_analytics.warehouse.models import read_macros, read_models, read_statement_macros
+from svc_analytics.warehouse.models import read_macros, read_statement_macros
 from svc_analytics.warehouse.sql_text import english_of, message_of
 from svc_analytics.webhooks import reconcile
 from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
+from tests.support.views import views
 
 PACKAGE = Path(page.__file__).parents[1]
 CATALOGUE = PACKAGE / "language" / "fa.toml"
@@ -115,7 +116,7 @@ def displayed() -> Iterator[str]:
             yield meaning(table, name)
     yield from map(label_of, (CONTRIBUTION, NUMERATOR, DENOMINATOR, "asserted_at", "balance"))
     for view in ("payments", "payout_records", "refunds", "receipt_status", "ledger_entries"):
-        yield from map(label_of, next(m for m in read_models() if m.name == view).columns)
+        yield from map(label_of, next(m for m in views() if m.name == view).columns)
     yield from map(label_of, FACTS)
     yield from map(label, (*SUMMARY.names, *MATCHED))
     yield from ("{count} open row", "{count} open rows", *map(str.capitalize, KINDS))

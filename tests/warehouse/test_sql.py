@@ -16,9 +16,10 @@ import svc_analytics
 from svc_analytics.engines.trees import macros
 from svc_analytics.instants import MINUTE
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE
-from svc_analytics.warehouse.models import read_macros, read_models
+from svc_analytics.warehouse.models import read_macros
 from tests.support.full_scan.values import EXACT, ratio, share, worth
 from tests.support.rings import rings
+from tests.support.views import views
 
 UNIT, LONG_DIVISOR = Decimal("1e-18"), Decimal("8e15")  # from there on bit by bit
 
@@ -210,13 +211,13 @@ def test_lines_of_sql_stay_short():
 def test_views_for_users_stand_in_marts():
     """The views of records in staging/, all others in marts/; steps on the way nowhere else."""
     homes = {path.stem: path.parent.name for path in FILES}
-    public = {model.name: homes[model.name] for model in read_models() if model.is_public}
+    public = {model.name: homes[model.name] for model in views() if model.is_public}
     assert set(public.values()) == {"staging", "marts"}
     assert {name for name, home in homes.items() if home == "marts"} <= public.keys()
     assert {name for name, home in public.items() if home == "staging"} == {
         *("payments", "payout_records", "sessions", "bindings")
     }
-    assert not any(homes[model.name] == "marts" for model in read_models() if not model.is_public)
+    assert not any(homes[model.name] == "marts" for model in views() if not model.is_public)
 
 
 def test_each_model_stands_in_the_file_of_its_name():

@@ -26,7 +26,7 @@ from svc_analytics.messages import Message
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 from svc_analytics.warehouse import connection, warehouse as warehouse_module
 from svc_analytics.warehouse.images import write_views
-from svc_analytics.warehouse.models import Model, models_used_by, read_models, read_statement_macros
+from svc_analytics.warehouse.models import Model, models_used_by, read_statement_macros
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
@@ -37,6 +37,7 @@ from tests.support.full_scan.rows import Books
 from tests.support.full_scan.rules import as_found, findings_of_all_time
 from tests.support.ledgers import read_ledger
 from tests.support.rings import rings
+from tests.support.views import views
 
 LEDGER = """
  kind     currency  amount                 fee      at                of  usd_value
@@ -159,13 +160,13 @@ def call_of(model: Model) -> str:
 def test_a_query_needs_only_the_views_it_names(regular, part, monkeypatch):
     """Each model stands on the sources it names; the catalogue shows all of them."""
     monkeypatch.setattr(warehouse_module, "FEW_MODELS", 100)
-    calls = [model.name for model in read_models()]
+    calls = [model.name for model in views()]
     calls += [call_of(model) for model in read_statement_macros()]
     for call in calls[part::24]:
         with open_warehouse(regular, models_used_by(f"from {call}")) as warehouse:
             warehouse.query(f"from {call} limit 0")
     everything = one(regular, "select count(*) from duckdb_views() where not internal")
-    assert everything == len(read_models()) + 1
+    assert everything == len(views()) + 1
 
 
 def test_a_long_query_draws_no_bar_on_stdout(regular):
