@@ -118,27 +118,19 @@ def raise_api_error(
     REFUSED.add(status)
     codes = _read_codes(body)
     shown = f"{status} {', '.join(codes)}".strip()
-    for code in codes:
-        if code in _REFUSALS:
-            kind = _REFUSALS[code]
-            hint = _HINTS.get(code) or _hint(status, kind, path)
-            message = _refused(kind, hint, path=path, key=key, shown=shown)
-            raise kind(message, status=status, codes=codes, path=path)
-    if _RETRYABLE.intersection(codes) or status == 429 or status >= 500:
+    code = next(filter(_REFUSALS.__contains__, codes), "")
+    if not code and (_RETRYABLE.intersection(codes) or status == 429 or status >= 500):
         retryable = RetryableError(shown, status=status, codes=codes)
         retryable.is_throttle = status == 429 or "RATE_LIMITED" in codes
         retryable.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
         raise retryable
-    kind = {401: KeyRefused, 404: NotFound, 410: NotFound}.get(status, ApiError)
-    message = _refused(kind, _hint(status, kind, path), path=path, key=key, shown=shown)
+    by_status = {401: KeyRefused, 404: NotFound, 410: NotFound}.get(status, ApiError)
+    kind = _REFUSALS.get(code, by_status)
+    hint = Message(_HINTS.get(code) or _hint(status, kind, path))
+    # A refused key is said by what people may see of it, too.
+    text = "service.refused_key" if key and kind is KeyRefused else "service.refused"
+    message = Message(text, hint=hint, path=path, key=key, shown=shown)
     raise kind(message, status=status, codes=codes, path=path)
-
-
-def _refused(kind: type[ApiError], hint: str, **values: str) -> Message:
-    """Say what was refused, of a key also with which, and by the code `hint` what may be wrong."""
-    has_key = values["key"] and kind is KeyRefused
-    code = "service.refused_key" if has_key else "service.refused"
-    return Message(code, hint=Message(hint), **values)
 
 
 def _hint(status: int, kind: type[ApiError], path: str) -> str:
