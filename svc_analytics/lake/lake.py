@@ -188,18 +188,29 @@ class Lake:
     def snapshot(
         self, names: Collection[str] | None = None, *, checked_later: Collection[str] = ()
     ) -> Iterator[Path]:
-        """Give a folder in which whole files stand still while they are being read.
+        """Give a folder with links to the lake's Parquet files as they are now, each found whole.
 
-        `names` are the folders to be read, by default all; the files of those `checked_later` are
-        not checked against their checksums yet.
+        DuckDB opens a file twice by its path; a replacement in between would mix an old
+        footer with new data. A hard link keeps the old file. `names` are the folders
+        to be read, by default all. Raises `LakeError` naming a damaged file.
+
+        Of the folders `checked_later` the caller checks the files that it reads, by
+        `checked_files`: who reads one month need not read all bytes of ten years. While they are
+        linked no file is replaced, where that can be had: of a bucket's copy all are of one
+        listing, and the book that names their versions lies beside them.
         """
         self.refresh()
         self.require()
-        still = self.storage.still()
-        with (
-            mended(self.storage),
-            open_snapshot(self.path, names, checked_later=checked_later, still=still) as folder,
-        ):
+        chosen = data_folders() if names is None else names
+        with mended(self.storage), snapshot_folder(self.path) as folder:
+            with self.storage.still():
+                for name in chosen:
+                    _link_files(self.path / name, folder / name)
+                with suppress(FileNotFoundError):
+                    link_file(self.path / BOOK_FILE, folder / PINS_FILE)
+            for name in chosen:
+                if name not in checked_later:
+                    checked_files(self.path, folder, name)
             yield folder
 
 
@@ -278,38 +289,6 @@ def known_months(lake: Lake, zone: str = "UTC", calendar: str = GREGORIAN) -> li
 
 
 _PREFIX = ".snapshot-"
-
-
-@contextmanager
-def open_snapshot(
-    lake: Path,
-    names: Collection[str] | None = None,
-    *,
-    checked_later: Collection[str],
-    still: AbstractContextManager[object],
-) -> Iterator[Path]:
-    """Give a folder with links to the lake's Parquet files as they are now, each found whole.
-
-    DuckDB opens a file twice by its path; a replacement in between would mix an old
-    footer with new data. A hard link keeps the old file. `names` are the folders
-    to be read, by default all. Raises `LakeError` naming a damaged file.
-
-    Of the folders `checked_later` the caller checks the files that it reads, by
-    `checked_files`: who reads one month need not read all bytes of ten years. Within `still`
-    no file is replaced, where that can be had: of a bucket's copy all are of one listing, and
-    the book that names their versions lies beside them.
-    """
-    chosen = data_folders() if names is None else names
-    with snapshot_folder(lake) as folder:
-        with still:
-            for name in chosen:
-                _link_files(lake / name, folder / name)
-            with suppress(FileNotFoundError):
-                link_file(lake / BOOK_FILE, folder / PINS_FILE)
-        for name in chosen:
-            if name not in checked_later:
-                checked_files(lake, folder, name)
-        yield folder
 
 
 @contextmanager

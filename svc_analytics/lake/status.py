@@ -12,7 +12,7 @@ from svc_analytics.instants import BEGINNING, now as machine_clock
 from svc_analytics.lake.checksums import read_signed_footer
 from svc_analytics.lake.coverage_footer import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.index.month_index import instants_of_group
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.schema import STREAMS, Stream
 
@@ -84,10 +84,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
         stream.name,
         rows=sum(footer.totals.rows for footer in footers.values()),
         months=len(footers.keys() - {ORIGIN}),
-        coverage=Coverage(
-            complete=union(*(footer.coverage.complete for footer in footers.values())),
-            provisional=union(*(footer.coverage.provisional for footer in footers.values())),
-        ),
+        coverage=whole_coverage(footers),
         quarantined=sum(footer.quarantined for footer in footers.values()),
         first_at=first_at,
         last_at=last_at,
