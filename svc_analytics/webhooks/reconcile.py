@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -80,29 +79,20 @@ class ReconciledDelivery:
         return row | {"in_lake": self.in_lake, "reason": reason, "differences": self.differences}
 
 
-Reconciler = Callable[[Sequence[delivery_log.WebhookDelivery]], list[ReconciledDelivery]]
-
-
-@contextmanager
-def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
-    """Open a function that reconciles deliveries with a lake; without one it knows nothing."""
+def reconcile(
+    source: delivery_log.Lines, lake: Lake | None, ring: Sequence[SigningSecret]
+) -> Iterator[list[ReconciledDelivery]]:
+    """Yield the deliveries of a log in batches, reconciled with a lake; without one as they are."""
+    deliveries = delivery_log.read_deliveries(source, ring)
+    batches = iter(lambda: list(islice(deliveries, BATCH)), [])
     if lake is None or not lake.exists:
-        yield lambda batch: [ReconciledDelivery(delivery) for delivery in batch]
+        yield from ([ReconciledDelivery(delivery) for delivery in batch] for batch in batches)
         return
     with open_warehouse(lake, _MODELS) as warehouse:
         rows = warehouse.query("select distinct stream, record_id from stg_quarantine").to_pylist()
         quarantined = {(row["stream"], row["record_id"]) for row in rows}
-        yield _HeldRecords(warehouse.sources, quarantined, warehouse.coverage()).match
-
-
-def reconcile(
-    source: delivery_log.Lines, lake: Lake | None, ring: Sequence[SigningSecret]
-) -> Iterator[list[ReconciledDelivery]]:
-    """Yield the deliveries of a log in batches, reconciled with the lake."""
-    deliveries = delivery_log.read_deliveries(source, ring)
-    with open_reconciler(lake) as reconciler:
-        while batch := list(islice(deliveries, BATCH)):
-            yield reconciler(batch)
+        held = _HeldRecords(warehouse.sources, quarantined, warehouse.coverage())
+        yield from map(held.match, batches)
 
 
 def to_table(deliveries: Iterable[ReconciledDelivery]) -> pa.Table:
