@@ -26,7 +26,7 @@ from svc_analytics.warehouse.other_months import (
     months_booked_in,
     months_touched,
 )
-from svc_analytics.warehouse.view_builder import RECEIPTLESS, Files, lake_folders, placeholders_read
+from svc_analytics.warehouse.view_builder import RECEIPTLESS, lake_folders, placeholders_read
 
 SMALL_LAKE = 30_000  # records that are worth a copy in memory: at most some thirty MB
 _FEW_MORE = 10_000  # records of other months that take less than their own views would
@@ -38,16 +38,16 @@ Footers = Mapping[str, dict[str, MonthFileFooter]]  # by stream and month
 WholeMonths = Mapping[str, frozenset[str]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sources:
     """One unchanging state of the lake: its folder, its footers, and the files to be read."""
 
     lake: Lake
     folder: Path
     footers: Footers
-    files: Files
     whole_months: WholeMonths  # the months whose records are all there
-    other_records: int  # whole records of other months that are there too
+    files: dict[str, list[Path]] = field(default_factory=dict)
+    other_records: int = 0  # whole records of other months that are there too
 
     @property
     def rows(self) -> int:
@@ -70,54 +70,9 @@ class Sources:
         spans = (whole_coverage(footers).read for footers in self.footers.values())
         return max((end for read in spans for _, end in read), default=None)
 
-
-@contextmanager
-def open_sources(
-    lake: Lake,
-    models: Collection[str] | None,
-    period: Span | None = None,
-    wider: Span | None = None,
-) -> Iterator[Sources]:
-    """Give the files that these models read, or all, each checked against its checksums.
-
-    With a `period` the records are those that its figures rest on: see `other_months`. Those of a
-    `wider` one, which begins before it, are given where they are few.
-    """
-    wanted = placeholders_read(models)
-    wanted |= {name for name in STREAMS if f"totalled_{name}" in wanted}
-    wanted |= {PAYMENTS.name} if RECEIPTLESS in wanted else set()
-    wanted |= {"other_payouts"} if period else set()
-    folders = {name: inside for name, inside in lake_folders().items() if name in wanted}
-    if "all_receipt_verdicts" in wanted:
-        folders[VERDICTS_FOLDER] = VERDICTS_FOLDER
-    names = {*folders.values(), *STREAMS}  # the footers of all months say what was read
-    later = [*STREAMS, VERDICTS_FOLDER] if period else [*STREAMS]
-    with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(lake.snapshot(sorted(names), checked_later=later))
-            footers = _read_footers(lake, folder)
-            whole_months = _whole_months(period, wider, footers) if period else {}
-            sources = _Snapshot(lake, folder, footers, whole_months).sources(folders, wanted)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            message = f"{lake.place} cannot be read: {reason} while its files were put aside"
-            raise LakeError(f"{message}; free some space there, and allow writing") from error
-        yield sources
-
-
-@dataclass(frozen=True)
-class _Snapshot:
-    """A snapshot of the lake, of which the files that views read are chosen, or made."""
-
-    lake: Lake
-    folder: Path
-    footers: Footers
-    whole_months: WholeMonths
-    files: dict[str, list[Path]] = field(default_factory=dict)
-
-    def sources(self, folders: Mapping[str, str], wanted: Collection[str]) -> Sources:
-        """Return the files of these folders and placeholders."""
-        files, count = self.files, 0
+    def choose(self, folders: Mapping[str, str], wanted: Collection[str]) -> None:
+        """Choose the files of these folders and placeholders, or make them in the snapshot."""
+        files = self.files
         files |= {name: self._checked(inside) for name, inside in folders.items()}
         self._make(wanted)
         if "all_receipt_verdicts" in wanted:
@@ -127,10 +82,9 @@ class _Snapshot:
             files[f"totalled_{name}"] = [*files[name]]
             if self.whole_months:
                 share = SHARE if f"totalled_{name}" in wanted else 0
-                count += self._add_other_months(name, share)
+                self._add_other_months(name, share)
         if RECEIPTLESS in wanted:
             files[RECEIPTLESS] = self._receiptless()
-        return Sources(self.lake, self.folder, self.footers, files, self.whole_months, count)
 
     def _checked(self, inside: str) -> list[Path]:
         """Return the files to be read of one folder, checked against their checksums.
@@ -170,27 +124,27 @@ class _Snapshot:
         ]
         return pa.Table.from_pylist(rows, FOOTERS)
 
-    def _add_other_months(self, name: str, share: int) -> int:
-        """Add what is read of a stream's other months; return how many whole records there are.
+    def _add_other_months(self, name: str, share: int) -> None:
+        """Add what is read of a stream's other months.
 
         For one statement in `share` another month's rows are added too, to be compared with its
         totals; for none where `share` is 0.
         """
-        stored, held, whole = self.folder / name, self.footers[name], self.whole_months[name]
-        path, others = self.folder / f"{name}.pq", OtherMonths(self.lake, stored, held, whole)
+        path, whole = self.folder / f"{name}.pq", self.whole_months[name]
+        stored = self.lake, self.folder / name, self.footers[name], whole
+        others: OtherMonths
         if name == PAYMENTS.name:
-            count = OtherPayments(self.lake, stored, held, whole).write(path)
+            others = payments = OtherPayments(*stored)
+            self.other_records += payments.write(path)
         else:
-            [narrow] = self.files["other_payouts"]
-            payouts = OtherPayouts(self.lake, stored, held, whole, PAYOUT_RECORDS)
-            count = payouts.write(narrow, path)
+            others = payouts = OtherPayouts(*stored, PAYOUT_RECORDS)
+            self.other_records += payouts.write(self.files["other_payouts"][0], path)
         self.files[name].append(path)
         audited = others.audited(share) if share else set()
         if not self.files[f"totalled_{name}"]:  # without the origin's file either
             audited = audited or {*others.months[:1]}
         more = checked_files(self.lake.path, self.folder, name, audited)
         self.files[f"totalled_{name}"] += more
-        return count
 
     def _receiptless(self) -> list[Path]:
         """Return the files of payments of which some may have no receipt token.
@@ -201,6 +155,41 @@ class _Snapshot:
         stated = {label: each.without_receipt for label, each in footers.items()}
         lacking = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
         return (lacking or paths[:1]) if self.whole_months else paths
+
+
+@contextmanager
+def open_sources(
+    lake: Lake,
+    models: Collection[str] | None,
+    period: Span | None = None,
+    wider: Span | None = None,
+) -> Iterator[Sources]:
+    """Give the files that these models read, or all, each checked against its checksums.
+
+    With a `period` the records are those that its figures rest on: see `other_months`. Those of a
+    `wider` one, which begins before it, are given where they are few.
+    """
+    wanted = placeholders_read(models)
+    wanted |= {name for name in STREAMS if f"totalled_{name}" in wanted}
+    wanted |= {PAYMENTS.name} if RECEIPTLESS in wanted else set()
+    wanted |= {"other_payouts"} if period else set()
+    folders = {name: inside for name, inside in lake_folders().items() if name in wanted}
+    if "all_receipt_verdicts" in wanted:
+        folders[VERDICTS_FOLDER] = VERDICTS_FOLDER
+    names = {*folders.values(), *STREAMS}  # the footers of all months say what was read
+    later = [*STREAMS, VERDICTS_FOLDER] if period else [*STREAMS]
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(lake.snapshot(sorted(names), checked_later=later))
+            footers = _read_footers(lake, folder)
+            whole_months = _whole_months(period, wider, footers) if period else {}
+            sources = Sources(lake, folder, footers, whole_months)
+            sources.choose(folders, wanted)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            message = f"{lake.place} cannot be read: {reason} while its files were put aside"
+            raise LakeError(f"{message}; free some space there, and allow writing") from error
+        yield sources
 
 
 def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:
