@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts import find_tokens
-from svc_analytics.receipts.find_tokens import Row
 from svc_analytics.receipts.token_texts import OPENING
 from svc_analytics.signing.receipt_tokens import MAX_TOKEN_LENGTH
 
@@ -30,7 +29,7 @@ def read_parquet(
     column: str | None,
     names: tuple[str, ...],
     keep: tuple[str, ...] = (),
-) -> Iterator[Row]:
+) -> Iterator[find_tokens.Row]:
     """Yield the number, the tokens and the kept cells of each row; None where it holds no text.
     Among words, a row without a token is none.
 

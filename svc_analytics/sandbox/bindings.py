@@ -11,7 +11,6 @@ from svc_analytics.sandbox.account import Key
 from svc_analytics.sandbox.clock import instant_text
 from svc_analytics.sandbox.customers import Person
 from svc_analytics.sandbox.platform import Platform
-from svc_analytics.sandbox.validation import Record, Refusal, decode_exactly, invalid
 
 PASSING_SCORE = 80
 _REASON = validation.text(512)
@@ -40,14 +39,14 @@ class Bindings:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    def read(self, key: Key, customer_id: str) -> Record:
+    def read(self, key: Key, customer_id: str) -> validation.Record:
         """Return the state of a customer and the live binding, if there is one."""
         self._platform.authorizer.authorize(key, "checkout")
         live = self.live("customer_id", customer_id)
         state, form = (live.status, self._form(live)) if live else ("none", None)
         return {"customer_id": customer_id, "state": state, "binding": form}
 
-    def revoke(self, key: Key, customer_id: str, body: object) -> Record:
+    def revoke(self, key: Key, customer_id: str, body: object) -> validation.Record:
         """Revoke an active binding for a reason that is kept."""
         self._platform.authorizer.authorize(key, "checkout")
         request = validation.read_body(body, {"reason": _REASON})
@@ -56,13 +55,13 @@ class Bindings:
             self._revoke(binding, request["reason"])
         return {"customer_id": customer_id, "state": "revoked"}
 
-    def review(self, key: Key, customer_id: str, body: object) -> Record:
+    def review(self, key: Key, customer_id: str, body: object) -> validation.Record:
         """Approve or reject a binding under review."""
         self._platform.authorizer.authorize(key, "checkout")
         request = validation.as_object(body)
         action = request.get("action")
         if action not in ("approve", "reject"):
-            raise invalid()
+            raise validation.invalid()
         needed, allowed = {"reason": _REASON}, {"reason": validation.text(512, minimum=0)}
         validation.read_body(request, needed if action == "reject" else {}, allowed)
         with self._platform.store.transaction():
@@ -79,18 +78,18 @@ class Bindings:
         with self._platform.store.transaction():
             person = self._platform.customers.require_payer(payer_id)
             if self.live("customer_id", customer["id"]) or self.live("payer_id", payer_id):
-                raise Refusal(409, "PAY_BINDING_CONFLICT")
+                raise validation.Refusal(409, "PAY_BINDING_CONFLICT")
             return self._create(customer, person)
 
     def require(self, customer_id: str, payer_id: str) -> None:
         """Refuse a payment unless the account is bound to the customer."""
         live = self.live("customer_id", customer_id)
         if live is None:
-            raise Refusal(403, "PAY_BINDING_REQUIRED")
+            raise validation.Refusal(403, "PAY_BINDING_REQUIRED")
         if live.payer_id != payer_id:
-            raise Refusal(403, "PAY_BINDING_MISMATCH")
+            raise validation.Refusal(403, "PAY_BINDING_MISMATCH")
         if live.status == "pending_review":
-            raise Refusal(403, "PAY_BINDING_REVIEW")
+            raise validation.Refusal(403, "PAY_BINDING_REVIEW")
 
     def live(self, column: str, value: str) -> Binding | None:
         """Return the live binding of a customer id or a payer."""
@@ -143,12 +142,12 @@ class Bindings:
     def _live_in(self, status: str, customer_id: str) -> Binding:
         live = self.live("customer_id", customer_id)
         if live is None or live.status != status:
-            raise Refusal(409, "PAY_BINDING_STATE")
+            raise validation.Refusal(409, "PAY_BINDING_STATE")
         return live
 
-    def _form(self, binding: Binding) -> Record:
+    def _form(self, binding: Binding) -> validation.Record:
         """Return a binding as the API shows it, with the masked name of the account."""
-        supplied = decode_exactly(binding.supplied)  # other members may hold any number
+        supplied = validation.decode_exactly(binding.supplied)  # other members may hold any number
         times = (binding.bound_at, binding.reviewed_at)
         bound_at, reviewed_at = (None if at is None else instant_text(at) for at in times)
         person = self._platform.customers.find(binding.payer_id)

@@ -18,7 +18,6 @@ from starlette.routing import Route
 
 from svc_analytics.sandbox import app
 from svc_analytics.sandbox.account import read_signed, write_signed
-from svc_analytics.sandbox.app import Form
 from svc_analytics.sandbox.bindings import Binding
 from svc_analytics.sandbox.customers import Person
 from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, redirect, value_text
@@ -87,7 +86,7 @@ class Widget:
         self._sign_in.keep(answer, session, person)
         return answer
 
-    def _act(self, request: Request, session: Session, form: Form) -> Response:
+    def _act(self, request: Request, session: Session, form: app.Form) -> Response:
         """Take the step that a form asks for, or say why not."""
         if not app.is_own_page(request):
             return self._show(session, warning=_FOREIGN, status=403)
@@ -108,14 +107,14 @@ class Widget:
             now, coin = self._service.sessions.find(session.id), app.first(form, "currency")
             return self._show(now, person, codes=refusal.codes, coin=coin, status=refusal.status)
 
-    def _actor(self, request: Request, session: Session, form: Form) -> Person | None:
+    def _actor(self, request: Request, session: Session, form: app.Form) -> Person | None:
         """Return who acts: in a browser who is signed in, otherwise whom the script names."""
         is_named = app.first(form, "action") == "sign-in" or not app.is_browser(request)
         if is_named and "as" in form:
             return self._sign_in.account(app.first(form, "as"))
         return self._sign_in.customer(request, session)
 
-    def _run(self, request: Request, session: Session, person: Person, form: Form) -> Response:
+    def _run(self, request: Request, session: Session, person: Person, form: app.Form) -> Response:
         checkout = self._service.checkout
         if app.first(form, "action") == "link":
             checkout.link(session.id, person.payer_id)

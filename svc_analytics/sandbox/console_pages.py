@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from svc_analytics.sandbox import app
-from svc_analytics.sandbox.app import Form, PathRoute
 from svc_analytics.sandbox.coins import ENABLED
 from svc_analytics.sandbox.console import Console, ControlApi
 from svc_analytics.sandbox.customers import BUSINESS
@@ -40,7 +39,7 @@ class ConsolePages:
         self._console = Console(service)
         self._notices: OrderedDict[str, ConsoleNotice] = OrderedDict()
 
-    def routes(self) -> list[PathRoute]:
+    def routes(self) -> list[app.PathRoute]:
         """Return the console's routes."""
         return app.path_routes(
             {
@@ -154,19 +153,19 @@ ACTIONS = {**FORMS, **BUTTONS, **_ROWS}
 _LIMITS = ("payout_max_usd", "payout_day_usd")
 
 
-def _mint(console: Console, form: Form) -> Record:
+def _mint(console: Console, form: app.Form) -> Record:
     allowlist = app.first(form, "allowlist").replace(",", " ").split()
     return console.mint_key({"class": app.first(form, "class"), "allowlist": allowlist})
 
 
-def _accept(console: Console, form: Form) -> Record:
+def _accept(console: Console, form: app.Form) -> Record:
     settings = console.configure({"accepted_currencies": form.get("coin", [])})
     coins = ", ".join(settings["accepted_currencies"])
     none = "No coin is ticked: the shop accepts none now, so no checkout can be made."
     return {"accepted": f"The shop accepts {coins} now." if coins else none}
 
 
-def _set_payouts(console: Console, form: Form) -> Record:
+def _set_payouts(console: Console, form: app.Form) -> Record:
     limits = {name: _number(app.first(form, name)) for name in _LIMITS}
     terms = {"payouts_armed": "armed" in form, "payout_scope": app.first(form, "scope"), **limits}
     settings = console.configure(terms)
@@ -180,13 +179,13 @@ def _number(text: str) -> int | str | None:
     return (int(text) if is_number else text) if text else None
 
 
-def _pay(console: Console, form: Form) -> Record:
+def _pay(console: Console, form: app.Form) -> Record:
     names = ("currency", "payer_id", "amount", "comment")
     record = console.pay_out({name: text for name in names if (text := app.first(form, name))})
     return {**record, "paid": coin_text(record), "debited": coin_text(record, "debited_amount")}
 
 
-ACTS: dict[str, Callable[[Console, Form], Record]] = {
+ACTS: dict[str, Callable[[Console, app.Form], Record]] = {
     "mint": _mint,
     "accept": _accept,
     "webhook-url": lambda console, form: console.set_webhook_url({"url": app.first(form, "url")}),

@@ -20,7 +20,6 @@ from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.sales import StoredRecord, Transfer
 from svc_analytics.sandbox.sessions import value_in_usd
-from svc_analytics.sandbox.validation import Record, Refusal
 from svc_analytics.schema import PAYOUT_RECORDS
 
 TOKEN_LIFETIME = 10 * MINUTE  # Limits: recipient_token valid 10 minutes
@@ -33,7 +32,7 @@ class RecipientLookup:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    def create(self, key: Key, body: object) -> Record:
+    def create(self, key: Key, body: object) -> validation.Record:
         """Return a recipient token and the masked name for an email address."""
         platform, now = self._platform, self._platform.now()
         platform.authorizer.authorize(key, "payout")
@@ -75,7 +74,7 @@ class RecipientLookup:
                 sql = "select count(*) from lookups where at > ? and at <= ?"
                 [(used,)] = platform.store.fetch(sql, (now - length, now))
                 if used >= platform.settings[name]:
-                    raise Refusal(429, "PAY_LOOKUP_THROTTLED")
+                    raise validation.Refusal(429, "PAY_LOOKUP_THROTTLED")
             platform.store.insert("lookups", now)
 
     def _is_payable(self, person: Person) -> bool:
@@ -147,7 +146,7 @@ class Payouts:
         platform.authorizer.require_payouts()
         coin = ENABLED.get(request["currency"])
         if coin is None:
-            raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
+            raise validation.Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
         units = _units(request, coin)
         payer_id = self._recipient(request)
         self._count_volume(coin, units)
@@ -160,7 +159,7 @@ class Payouts:
         units = _units(request, coin)
         refunded = self._platform.wallet.refunded(payment["id"], coin, self._platform.shown_until())
         if refunded + units > stored_units(payment["charged_amount"], coin.decimals):
-            raise Refusal(422, "PAY_REFUND_EXCEEDS_PAYMENT")
+            raise validation.Refusal(422, "PAY_REFUND_EXCEEDS_PAYMENT")
         return self._settle(Transfer(coin, units, 0, payment["payer_id"], payment["id"]), request)
 
     def _recipient(self, request: dict[str, Any]) -> str:
@@ -181,20 +180,20 @@ class Payouts:
         platform, now = self._platform, self._platform.now()
         price = platform.price(coin, now)
         if price is None:
-            raise Refusal(503, "PAY_RATE_UNAVAILABLE")
+            raise validation.Refusal(503, "PAY_RATE_UNAVAILABLE")
         value = -(-units * price // 10**coin.decimals)  # rounded up, so that limits hold
         past = "select microdollars from payout_volume where at > ? and at <= ?"
         spent = sum(row[0] for row in platform.store.fetch(past, (now - DAY, now)))
         is_over = value > platform.settings["payout_max_usd"] * _USD
         if is_over or spent + value > platform.settings["payout_day_usd"] * _USD:
-            raise Refusal(422, "PAY_PAYOUT_LIMIT")
+            raise validation.Refusal(422, "PAY_PAYOUT_LIMIT")
         platform.store.insert("payout_volume", now, value)
 
     def _settle(self, transfer: Transfer, request: dict[str, Any]) -> str:
         """Move the money, add the completed record, emit the event."""
         platform, now, coin = self._platform, self._platform.now(), transfer.coin
         if platform.wallet.available(coin, platform.shown_until()) < transfer.debited:
-            raise Refusal(422, "INSUFFICIENT_BALANCE")
+            raise validation.Refusal(422, "INSUFFICIENT_BALANCE")
         flows = {BUSINESS: -transfer.debited, customer(transfer.payer_id): transfer.units}
         flows |= {FEES: transfer.fee} if transfer.fee else {}
         record = {

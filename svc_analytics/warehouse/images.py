@@ -33,7 +33,6 @@ from svc_analytics.warehouse.connection import CONFIG, error_line
 from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_months import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS, open_sources
-from svc_analytics.warehouse.view_builder import Execute, Files
 
 _INSTANT = "'2026-01-01'::timestamptz"
 
@@ -129,7 +128,7 @@ def _make_image() -> bytes:
         return path.read_bytes()
 
 
-def _stand_in(execute: Execute, model: Model) -> None:
+def _stand_in(execute: view_builder.Execute, model: Model) -> None:
     """Let those that read a model be bound to an empty table of its columns, of this session."""
     if model.name not in read_by_others():
         return
@@ -155,7 +154,7 @@ def read_by_others() -> frozenset[str]:
     return frozenset(source for model in read_all_models() for source in model.sources)
 
 
-def _files_without_rows(folder: Path) -> Files:
+def _files_without_rows(folder: Path) -> view_builder.Files:
     """Write a file for each placeholder: of the columns that its files have."""
     schemas = file_schemas()
     for name, schema in schemas.items():

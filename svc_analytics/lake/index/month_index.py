@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span, Spans, intersection
 from svc_analytics.lake import checksums
-from svc_analytics.lake.checksums import DAMAGE
 from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.coverage_footer import Shared
 from svc_analytics.lake.index.hashes import (
@@ -95,7 +94,7 @@ class MonthIndex:
         path = self._path(label)
         try:
             return checksums.read_signature(path)
-        except DAMAGE as error:
+        except checksums.DAMAGE as error:
             raise checksums.damaged(self._lake.month_path(self._stream, label), error) from error
 
     def column(self, label: str, column: str) -> pa.ChunkedArray:
@@ -298,7 +297,7 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
             metadata = pq.read_metadata(pa.BufferReader(footer))
             with RecordFile(source, path, metadata=metadata) as file:
                 yield file, checksums.signature_of(footer)
-    except DAMAGE as error:
+    except checksums.DAMAGE as error:
         raise checksums.damaged(name, error) from error
 
 

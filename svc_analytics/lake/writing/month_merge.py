@@ -20,7 +20,6 @@ from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
-from svc_analytics.lake.month_file import News, Upsert
 from svc_analytics.lake.writing.spill import RowGroup, Run
 from svc_analytics.schema import Stream
 
@@ -64,14 +63,14 @@ class MonthMerge:
             yield cls(stream, totals - control_totals(stream, moved.versions), sources, moved)
 
     @property
-    def news(self) -> News:
+    def news(self) -> month_file.News:
         """What is new in the month: one reading, until a record is found."""
         if all(source.order != HELD for source in self._sources):
             has_rows = any(source.groups for source in self._sources)
-            return News.RECORDS if has_rows else News.NOTHING
-        most = News.RECORDS if len(self._moved.versions) else News.NOTHING
+            return month_file.News.RECORDS if has_rows else month_file.News.NOTHING
+        most = month_file.News.RECORDS if len(self._moved.versions) else month_file.News.NOTHING
         for parts in self._slices():
-            if most == News.RECORDS:
+            if most == month_file.News.RECORDS:
                 break
             most = max(most, self._merge(parts).news)
         return most
@@ -120,13 +119,13 @@ class _Merged:
     """One slice of a month, merged."""
 
     rows: pa.Table
-    upsert: Upsert
+    upsert: month_file.Upsert
     earlier: pa.Table  # versions that were observed again in a later run
     superseded: pa.Table  # those that differ from the version that stays
 
     @property
-    def news(self) -> News:
-        return News.RECORDS if len(self.superseded) else self.upsert.news
+    def news(self) -> month_file.News:
+        return month_file.News.RECORDS if len(self.superseded) else self.upsert.news
 
 
 # ---------- Records that wait in two versions of different instants
