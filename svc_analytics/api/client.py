@@ -267,10 +267,7 @@ def open_client(settings: Settings, workers: int, own: Client | None = None) -> 
 # When the next try begins, and when the patience is spent.
 
 
-R = TypeVar("R")
-
-
-def retried(limiter: RateLimiter, path: str, call: Callable[[], R]) -> R:
+def retried(limiter: RateLimiter, path: str, call: Callable[[], T]) -> T:
     """Return the answer of a call, tried within the rate limit and at a growing distance.
 
     A try that fails may say how long to wait. Raises `Unavailable` when the patience is spent.

@@ -5,7 +5,7 @@ covers its own month, the origin's (`0000-00`) the time before the first.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -56,11 +56,9 @@ class Unlisted:
     ) -> list[Self]:
         """Return held records as ones that the list lacks, in these states by their ids."""
         columns = [column for column in stream.columns if column.is_fact]
+        names = [column.name for column in columns]
         rows_of = zip(*(_plain(rows, column) for column in columns), strict=True)
-        records = [
-            {column.name: value for column, value in zip(columns, row, strict=True)}
-            for row in rows_of
-        ]
+        records = [dict(zip(names, row, strict=True)) for row in rows_of]
         return [
             cls(
                 facts["id"],
@@ -183,19 +181,15 @@ class MonthFileFooter:
             written_at=document["written_at"],
             totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums, counts),
             tool_version=document["tool_version"],
-            confirmed=_read_spans(document.get("confirmed", ())),
+            confirmed=msgspec.convert(document.get("confirmed", ()), Spans),
             unlisted=tuple(Unlisted(**each) for each in document.get("unlisted", ())),
             # A file that does not say it may have been read at once.
-            fresh=_read_spans(document.get("fresh", complete)),
+            fresh=msgspec.convert(document.get("fresh", complete), Spans),
             judged_at=document.get("judged_at"),
             shared={name: None if each is None else tuple(each) for name, each in shared.items()},
             ends={group: msgspec.convert(each, GroupEnds) for group, each in groups.items()},
             without_receipt=document.get("without_receipt"),
         )
-
-
-def _read_spans(pairs: Iterable[Sequence[int]]) -> Spans:
-    return tuple((start, end) for start, end in pairs)
 
 
 def _read_sums(amounts: dict[str, str]) -> dict[str, Decimal]:

@@ -118,17 +118,13 @@ class _Stated:
         self.totals += totals
         for group, ends_of_group in ends.items():
             self.ends[group] = ends_of_group.join(self.ends.get(group, ends_of_group))
-        if self._has_receipts:
+        if _RECEIPT in self.stream.names:
             self.without_receipt += table[_RECEIPT].null_count
 
     def of(self, footer: MonthFileFooter) -> MonthFileFooter:
-        count = self.without_receipt if self._has_receipts else None
+        count = self.without_receipt if _RECEIPT in self.stream.names else None
         ends, totals = self.ends, self.totals
         return replace(footer, totals=totals, ends=ends, without_receipt=count)
-
-    @property
-    def _has_receipts(self) -> bool:
-        return _RECEIPT in self.stream.names
 
 
 def _write(

@@ -164,12 +164,9 @@ def _cells(values: pa.Array) -> list[str | None]:
 
 
 def _cell(value: Any) -> str:
-    is_nested = isinstance(value, (list, dict))
-    return (
-        json.dumps(value, ensure_ascii=False, default=value_text)
-        if is_nested
-        else value_text(value)
-    )
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False, default=value_text)
+    return value_text(value)
 
 
 def _numbered(values: pa.Array, read: Callable[[pa.Array], list[str | None]]) -> list[str | None]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +23,8 @@ from svc_analytics.periods import month
 from svc_analytics.records import raw_json
 from svc_analytics.records.page import Page
 from svc_analytics.schema import Column, Kind, Stream
+
+T = TypeVar("T")
 
 # A zero time such as 0001-01-01 means "never set", not an instant to book by.
 CALENDAR = (0, month("9998-12").end)
@@ -159,27 +161,26 @@ def _read_amount(column: Column, raw: bytes) -> tuple[Decimal | None, bool]:
     if text is None:
         return None, True
     shorter = drop_surplus_zeros(text)
-    try:
-        return parse_amount(shorter), shorter == text
-    except DataError as error:
-        raise DataError(
-            Message("record.wrong", field=column.name, reason=translated(error.args[0]))
-        ) from error
+    return _parsed(column, parse_amount, shorter), shorter == text
 
 
 def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
     text = _decode_text(column, raw)
     if text is None:
         return None, True
-    try:
-        micros, is_whole = parse_instant(text)
-    except DataError as error:
-        raise DataError(
-            Message("record.wrong", field=column.name, reason=translated(error.args[0]))
-        ) from error
+    micros, is_whole = _parsed(column, parse_instant, text)
     if not CALENDAR[0] <= micros < CALENDAR[1]:
         raise DataError(Message("record.other_year", field=column.name, text=text))
     return micros, is_whole
+
+
+def _parsed(column: Column, parse: Callable[[str], T], text: str) -> T:
+    """Return what a text says; the error of one that says nothing names the column."""
+    try:
+        return parse(text)
+    except DataError as error:
+        reason = translated(error.args[0])
+        raise DataError(Message("record.wrong", field=column.name, reason=reason)) from error
 
 
 _READERS: dict[Kind, Callable[[Column, bytes], tuple[Any, bool]]] = {

@@ -141,6 +141,7 @@ class Flow(NamedTuple):
     """Hold a seeded record of a day to come: what it will move."""
 
     record_id: str
+    at: int
     currency: str
     units: Units
     payment_id: str | None  # of a refund
@@ -220,9 +221,7 @@ class Wallet:
             return False
         sql = "select charged_amount from payments where id = ?"
         [(charged,)] = self._store.fetch(sql, (flow.payment_id,))
-        sql = "select settled_at from payout_records where id = ?"
-        [(at,)] = self._store.fetch(sql, (flow.record_id,))
-        return self.refunded(flow.payment_id, coin, at) > stored_units(charged, coin.decimals)
+        return self.refunded(flow.payment_id, coin, flow.at) > stored_units(charged, coin.decimals)
 
     def _drop(self, flow: Flow, now: int) -> None:
         """Take a record to come out of its list and its entries out of the balances."""
@@ -233,8 +232,8 @@ class Wallet:
     def _coming(self, now: int, currency: str | None = None) -> Iterator[Flow]:
         """Yield the seeded records that are settled after now, oldest first."""
         for row in self._store.fetch(_COMING_FLOWS, {"now": now, "coin": currency}):
-            record_id, _, slug, *amounts, sign, payment_id = row
-            yield Flow(record_id, slug, _units(slug, amounts, sign), payment_id)
+            record_id, at, slug, *amounts, sign, payment_id = row
+            yield Flow(record_id, at, slug, _units(slug, amounts, sign), payment_id)
 
     def _past(self) -> dict[str, Units]:
         movements: dict[str, Units] = defaultdict(lambda: defaultdict(int))

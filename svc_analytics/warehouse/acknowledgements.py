@@ -78,11 +78,8 @@ class Acknowledgement:
         """Say of a finding how it differs from what was accepted, behind what it says."""
         values = self._values(finding)
         if self.counts_from > clock:
-            return Message(
-                "finding.ahead",
-                detail=values["detail"],
-                ahead=line_ahead(FILE, self.line, self.at),
-            )
+            ahead = line_ahead(FILE, self.line, self.at)
+            return Message("finding.ahead", detail=values["detail"], ahead=ahead)
         if self.content:
             old, new = self.content[:_SHOWN], str(finding["content"])[:_SHOWN]
             return Message("finding.other_content", **values, old=old, new=new)

@@ -61,11 +61,8 @@ class Model:
     @cached_property
     def columns(self) -> Mapping[str, str]:
         """The meaning of each column, in order."""
-        final = (
-            self.sql[self.sql.rindex("\nselect") :]
-            if "union all\nselect" not in self.sql
-            else self.sql
-        )
+        is_union = "union all\nselect" in self.sql
+        final = self.sql if is_union else self.sql[self.sql.rindex("\nselect") :]
         return self._inherited(final) | {
             match["name"]: match["behind"] or " ".join(_COMMENT.findall(match["above"]))
             for match in _COLUMN.finditer(final)

@@ -7,7 +7,7 @@ same views for other tools.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
@@ -446,7 +446,6 @@ def _as_typed(value: Any) -> Any:
     return Decimal(repr(float(value))) if is_number else value
 
 
-@contextmanager
 def open_counted(
     lake: Lake,
     names: frozenset[str] | None = None,
@@ -454,13 +453,8 @@ def open_counted(
     period: Span | None = None,
     wider: Span | None = None,
     as_written: bool = False,
-) -> Iterator[Warehouse]:
+) -> AbstractContextManager[Warehouse]:
     """Open the views of a lake; the engine that the lake names counts its records."""
     if engine := lake.connect():
-        with engine.open_views([lake], names, period=period) as warehouse:
-            yield warehouse
-    else:
-        with open_warehouse(
-            lake, names, period=period, wider=wider, as_written=as_written
-        ) as warehouse:
-            yield warehouse
+        return engine.open_views([lake], names, period=period)
+    return open_warehouse(lake, names, period=period, wider=wider, as_written=as_written)

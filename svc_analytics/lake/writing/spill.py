@@ -262,11 +262,8 @@ class RunFolder:
             month=month.label,
             order=self._order,
             follows=month.runs[-1].digest if month.runs else "",
-            covered=claims.covered,
-            retracted=claims.retracted,
-            doubtful=claims.doubtful,
-            quarantined=claims.quarantined,
             terms=terms,
+            **vars(claims),
         )
         run = write_run(self._storage, self.path, self._stream, head, rows)
         month.add(run, hash_texts(rows["id"]))

@@ -245,9 +245,7 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
         side_files.begin_side_folders(lake.storage, stream)
         path = lake.month_path(stream, layout.ORIGIN)
         if not path.exists():
-            owns = (BEGINNING, now)
-            footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
-            month_file.write_month_file(lake.storage, path, stream, (), footer)
+            _put_anew(lake, path, merchant_id, now)
 
 
 def _remove_leftovers(lake: Lake) -> None:
@@ -303,6 +301,7 @@ def fence(lake: Lake, keys: Iterable[str], merchant_id: str, now: int) -> None:
 
 
 def _put_anew(lake: Lake, path: Path, merchant_id: str, now: int) -> None:
+    """Write a month's file with the same rows, or one without any that claims nothing."""
     if path.exists():
         month_file.rewrite_month_file(lake.storage, path, coverage_footer.read_footer(path))
         return
