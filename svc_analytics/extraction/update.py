@@ -155,12 +155,7 @@ def read_missing(
             on_begin()
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
-            writer.begin_run(
-                watermark=clock.watermark,
-                is_open_ended=request.start == BEGINNING,
-                lookback=request.overlap,
-                judged_at=clock.now,
-            )
+            _begin_run(writer, request, clock)
             segments = SegmentQueue(plan.plan_segments(writer, settings, request, run), workers)
             before = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
             reading = Reading(before if request.confirms is None else None)
@@ -239,6 +234,15 @@ def _ask_aside(client: Client, name: KeyClass) -> Future[Profile]:
 
     Thread(target=ask, daemon=True).start()
     return answer
+
+
+def _begin_run(writer: LakeWriter, request: plan.Request, clock: RunClock) -> None:
+    writer.begin_run(
+        watermark=clock.watermark,
+        is_open_ended=request.start == BEGINNING,
+        lookback=request.overlap,
+        judged_at=clock.now,
+    )
 
 
 def _compare(

@@ -187,15 +187,15 @@ def verify_receipts(
     from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 
     is_off = None if progress else True
-    with _inputs(tokens, column, keep) as (sources, kept, frame):
+    with _inputs(tokens, column, keep) as (sources, columns, frame):
         # A wrong file is named before a missing secret: its first batch is read now.
         batches = chain(list(islice(sources, 1)), sources)
         settings = _settings(secrets)
         lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
         bar = tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False)
         with open_payments(lake) as payments, bar:
-            tables = [kept.output.empty_table()]
-            for table in verify_batches(batches, payments, settings, keep=kept):
+            tables = [columns.output.empty_table()]
+            for table in verify_batches(batches, payments, settings, keep=columns):
                 tables.append(table)
                 bar.update(len(table))
     return _with_columns(to_frame(pa.concat_tables(tables)), tokens, frame)
@@ -214,8 +214,8 @@ def _inputs(
 ) -> Iterator[tuple[Iterator[Batch], PassedColumns, PassedColumns]]:
     """Yield the tokens of a file, a frame or a list; the columns to keep of either."""
     if isinstance(tokens, (str, os.PathLike)):
-        with open_passed([os.fspath(tokens)], column, keep, OUTPUT.names) as (files, kept):
-            yield token_files.read_sources(files, column, kept.names), kept, PassedColumns()
+        with open_passed([os.fspath(tokens)], column, keep, OUTPUT.names) as (files, columns):
+            yield token_files.read_sources(files, column, columns.names), columns, PassedColumns()
         return
     name, columns = "tokens", PassedColumns()
     if hasattr(tokens, "columns"):
@@ -241,11 +241,11 @@ def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
         yield Batch(name, list(lines), list(texts))
 
 
-def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept: PassedColumns) -> pd.DataFrame:
+def _with_columns(verdicts: pd.DataFrame, tokens: Any, columns: PassedColumns) -> pd.DataFrame:
     """Return verdicts with columns of the frame that was given, of their own types."""
-    labels = {str(label): label for label in tokens.columns} if kept.names else {}
+    labels = {str(label): label for label in tokens.columns} if columns.names else {}
     places = (verdicts["line_no"] - 1).to_numpy("int64")
-    for name, new in zip(kept.names, kept.renamed, strict=True):
+    for name, new in zip(columns.names, columns.renamed, strict=True):
         values = tokens[labels[name]]
         verdicts[new] = getattr(values, "array", values)[places]
     return verdicts

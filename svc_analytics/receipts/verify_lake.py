@@ -198,13 +198,14 @@ class _Verification:
         plain = (_plain(rings[0]), _plain(rings[1]))
         pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_helper, plain)
         try:
-            for (part, unchanged), found in map_shared(
+            for (part, unchanged), verdicts in map_shared(
                 parts_of(months),
                 here=lambda job: verify_part(job[0], verifier),
                 there=lambda job: pool.submit(verify_into_file, job[0]),
                 helpers=helpers,
             ):
-                yield part, unchanged, take_verdicts(found) if isinstance(found, Path) else found
+                is_in_file = isinstance(verdicts, Path)
+                yield part, unchanged, take_verdicts(verdicts) if is_in_file else verdicts
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -175,7 +175,7 @@ def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
 
 
 def _parsed(column: Column, parse: Callable[[str], T], text: str) -> T:
-    """Return what a text says; the error of one that says nothing names the column."""
+    """Read the text of a column; the error of one that cannot be read names the column."""
     try:
         return parse(text)
     except DataError as error:

@@ -130,14 +130,14 @@ class Sources:
         For one statement in `share` another month's rows are added too, to be compared with its
         totals; for none where `share` is 0.
         """
-        path, whole = self.folder / f"{name}.pq", self.whole_months[name]
-        stored = self.lake, self.folder / name, self.footers[name], whole
+        stored, held, whole = self.folder / name, self.footers[name], self.whole_months[name]
+        path = self.folder / f"{name}.pq"
         others: OtherMonths
         if name == PAYMENTS.name:
-            others = payments = OtherPayments(*stored)
+            others = payments = OtherPayments(self.lake, stored, held, whole)
             self.other_records += payments.write(path)
         else:
-            others = payouts = OtherPayouts(*stored, PAYOUT_RECORDS)
+            others = payouts = OtherPayouts(self.lake, stored, held, whole, PAYOUT_RECORDS)
             self.other_records += payouts.write(self.files["other_payouts"][0], path)
         self.files[name].append(path)
         audited = others.audited(share) if share else set()
