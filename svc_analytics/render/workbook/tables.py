@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, field as field_of, replace
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.formatting import values
 from svc_analytics.formatting.cells import (
     COIN,
     PERIODS,
@@ -24,15 +24,6 @@ from svc_analytics.formatting.cells import (
 from svc_analytics.formatting.display import head_of
 from svc_analytics.formatting.status_line import RUNNING, StatusLine, running
 from svc_analytics.formatting.texts import FORMULA
-from svc_analytics.formatting.values import (
-    BATCH,
-    chunked_texts,
-    column_texts,
-    is_exact_number,
-    is_ratio,
-    python_values,
-    value_text,
-)
 from svc_analytics.language.catalogue import WORDED, Language, isolate, isolate_right_to_left
 from svc_analytics.messages import MESSAGE_COLUMN, TEXTS, Message, stored_text, translated
 from svc_analytics.render.workbook.cells import (
@@ -88,7 +79,7 @@ def write_table(
     pen.text(sheet, 0, 0, title, **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
     row = HEAD + 1
-    for rows in table.to_batches(max_chunksize=BATCH):
+    for rows in table.to_batches(max_chunksize=values.BATCH):
         part = replace(whole, rows=rows)
         writers = [*map(part.writer, columns)]
         writers += [part.exact_writer(columns[source].field) for source in behind]
@@ -109,7 +100,7 @@ def _look(pen: CellWriter, column: _ColumnLayout, before: _ColumnLayout | None) 
     look: dict[str, Any] = (
         {"text_wrap": True} if column.field.name in TEXTS and column.width >= WIDEST else {}
     )
-    if before and is_exact_number(before.field) and not is_exact_number(column.field):
+    if before and values.is_exact_number(before.field) and not values.is_exact_number(column.field):
         look |= pen.indent
     return replace(column, look=look)
 
@@ -125,7 +116,7 @@ def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout
 
 def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
-    texts, language = chunked_texts(whole.rows[field.name], field), whole.pen.language
+    texts, language = values.chunked_texts(whole.rows[field.name], field), whole.pen.language
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
         head = Message(
@@ -136,7 +127,7 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
         is_long = pc.match_substring(texts, ".")
     else:
         is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
-    is_exact = is_exact_number(field) or pa.types.is_timestamp(field.type)
+    is_exact = values.is_exact_number(field) or pa.types.is_timestamp(field.type)
     has_exact = is_exact and pc.any(is_long).as_py() is True
     if not language.is_english and field.name in WORDED:
         texts = pa.chunked_array([words_of(whole.rows, field, language)])
@@ -147,7 +138,7 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
 
 def _most_letters(texts: pa.ChunkedArray, field: pa.Field) -> int:
     """Return the length of a column's longest text, zeros at the end of a ratio left out."""
-    if is_ratio(field):
+    if values.is_ratio(field):
         texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
     return pc.max(pc.utf8_length(texts)).as_py() or 0
 
@@ -171,7 +162,7 @@ def _write_heads(
         lines = [lines_in(pen.worded(each.head, is_broken=True), each.width) for each in columns]
         sheet.set_row(HEAD, LINE_HEIGHT * max(lines, default=1))
     for place, column in enumerate(columns):
-        align = "right" if is_exact_number(column.field) else pen.start
+        align = "right" if values.is_exact_number(column.field) else pen.start
         own = {"align": align} | ({"indent": 1} if "indent" in column.look else {})
         sheet.set_column(place, place, column.width)
         pen.words(sheet, HEAD, place, column.head, **own, **look)
@@ -193,7 +184,9 @@ def _write_heads(
 def _longest(table: pa.Table) -> dict[str, int]:
     """Return how many digits each coin's amounts have before the point."""
     amounts = [
-        field.name for field in table.schema if kind_of(field) == COIN and is_exact_number(field)
+        field.name
+        for field in table.schema
+        if kind_of(field) == COIN and values.is_exact_number(field)
     ]
     if not amounts or "currency" not in table.column_names:
         return {}
@@ -267,133 +260,101 @@ class SheetRows:
     def writer(self, layout: _ColumnLayout) -> WriteCell:
         """Return the writer of a column's cells; an unknown value is empty."""
         column, look = layout.field, layout.look
-        values = self.rows.column(column.name)
+        own = self.rows.column(column.name)
         if layout.is_jalali:
-            return self._jalali_writer(python_values(values, column.name))
-        if is_exact_number(column):
-            return _Numbers(self, column, values).write
+            return self._jalali_days(values.python_values(own, column.name))
+        if values.is_exact_number(column):
+            return self._numbers(column, values.python_values(own, column.name))
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
                 words = words_of(self.rows, column, self.pen.spoken)
-                return _CellTexts(self, words, self.pen.own | look).write
-            texts = column_texts(values, column)
-            return _CellTexts(self, texts, self.pen.left_to_right | look).write
-        return _Others(self, column, python_values(values, column.name)).write
-
-    def form(self, kind: str, coin: str, value: Decimal | int) -> str:
-        """Return the format of a number of a kind and coin."""
-        scale = scale_of(self.status_line.scales, coin)
-        return format_of(kind, shown_places(kind, scale, self.longest.get(coin, 1), value))
+                return self._texts(words, self.pen.own | look)
+            return self._texts(values.column_texts(own, column), self.pen.left_to_right | look)
+        return self._others(column, values.python_values(own, column.name))
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
         """Return the writer of every digit of a column's values, as text."""
-        texts = column_texts(self.rows.column(column.name), column)
+        texts = values.column_texts(self.rows.column(column.name), column)
         if self.pen.language.has_own_digits:
             texts = _mapped(texts, self.pen.language.number)
-        return _CellTexts(self, texts, {"align": "right"} | self.pen.left_to_right).write
+        return self._texts(texts, {"align": "right"} | self.pen.left_to_right)
 
-    def _jalali_writer(self, values: Sequence[Any]) -> WriteCell:
+    def _jalali_days(self, days: Sequence[Any]) -> WriteCell:
         """Return the writer of the Jalali day of days or instants."""
 
         def write(index: int, row: int, place: int) -> None:
-            if values[index] is not None:
-                self.pen.jalali(self.sheet, row, place, values[index])
+            if days[index] is not None:
+                self.pen.jalali(self.sheet, row, place, days[index])
 
         return write
 
+    def _texts(self, array: pa.Array, look: dict[str, Any]) -> WriteCell:
+        """Return the writer of texts; like a formula or XML, or too long, one goes a longer way."""
+        is_long = pc.greater(pc.utf8_length(array), LONGEST_TEXT)
+        is_odd = pc.or_(pc.match_substring_regex(array, _ODD), is_long).to_pylist()
+        texts, style = array.to_pylist(), self.pen.look(**look) if look else None
 
-def texts_or_empty(rows: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
-    """Return a column of texts, empty ones where it has none, or the table has no such column."""
-    if name not in rows.schema.names:
-        return pa.array([""] * rows.num_rows, pa.string())
-    return pc.fill_null(rows.column(name).cast(pa.string()), "")
+        def write(index: int, row: int, place: int) -> None:
+            if not (text := texts[index]):
+                return
+            if "text_wrap" in look and len(text) > _WRAPPED:
+                self.heighten(row, lines_in(text, _WRAPPED))
+            if is_odd[index]:
+                self.pen.text(self.sheet, row, place, text, **look)
+            else:
+                self.sheet.write_string(row, place, text, style)
 
+        return write
 
-class _CellTexts:
-    """Texts as they are; one like a formula or like XML, or too long, takes the longer way."""
+    def _numbers(self, column: pa.Field, numbers: Sequence[Any]) -> WriteCell:
+        """Return the writer of numbers, each in the format of its kind, its coin and its rate."""
+        coins, units = (self._texts_of(name) for name in ("currency", "unit"))
+        kinds = {unit: kind_in_row({"unit": unit}, column) for unit in {*units}}
+        looks: dict[tuple[str, str, int], Any] = {}
 
-    def __init__(self, part: SheetRows, texts: pa.Array, look: dict[str, Any]) -> None:
-        odd = pc.or_(
-            pc.match_substring_regex(texts, _ODD), pc.greater(pc.utf8_length(texts), LONGEST_TEXT)
-        )
-        self._part = part
-        self._texts = texts.to_pylist()
-        self._odd = odd.to_pylist() if pc.any(odd).as_py() else None
-        self._look = look
-        self._style = None
-        self._is_wrapped = "text_wrap" in look
+        def write(index: int, row: int, place: int) -> None:
+            if (value := numbers[index]) is None:
+                return
+            coin, kind = coins[index], kinds[units[index]]
+            key = coin, kind, rate_places(value) if kind == RATE else 0
+            if key not in looks:
+                scale = scale_of(self.status_line.scales, coin)
+                places = shown_places(kind, scale, self.longest.get(coin, 1), value)
+                looks[key] = self.pen.number_look(format_of(kind, places))
+            self.sheet.write_number(row, place, fifteen_digits(value), looks[key])
 
-    def write(self, index: int, row: int, place: int) -> None:
-        if not (text := self._texts[index]):
-            return
-        if self._is_wrapped and len(text) > _WRAPPED:
-            self._part.heighten(row, lines_in(text, _WRAPPED))
-        if self._odd and self._odd[index]:
-            self._part.pen.text(self._part.sheet, row, place, text, **self._look)
-            return
-        if self._look and self._style is None:
-            self._style = self._part.pen.look(**self._look)
-        self._part.sheet.write_string(row, place, text, self._style)
+        return write
 
+    def _texts_of(self, name: str) -> list[str]:
+        """Return a column of texts, empty ones where it has none, or there is no such column."""
+        if name not in self.rows.schema.names:
+            return [""] * self.rows.num_rows
+        return [text or "" for text in self.rows.column(name).cast(pa.string()).to_pylist()]
 
-class _Numbers:
-    """Numbers with 15 digits, each in the format of its kind and its coin."""
+    def _others(self, column: pa.Field, others: Sequence[Any]) -> WriteCell:
+        """Return the writer of days, flags and lists, and of periods: one of them may run."""
+        pen, sheet = self.pen, self.sheet
 
-    def __init__(self, part: SheetRows, column: pa.Field, values: pa.Array) -> None:
-        self._part, self._column = part, column
-        self._values = python_values(values, column.name)
-        self._coins, self._units = (
-            texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
-        )
-        self._kinds: dict[str, str] = {}  # by unit
-        self._looks: dict[tuple[str, str, int], Any] = {}
+        def write(index: int, row: int, place: int) -> None:
+            value = others[index]
+            if value is None:
+                return
+            is_running = column.name in PERIODS and self.status_line.is_running(value, column.name)
+            if isinstance(value, bool):
+                sheet.write_boolean(row, place, value)
+            elif isinstance(value, date):
+                mark = f'" {pen.language.text(RUNNING)}"' if is_running else ""
+                pen.instant(sheet, row, place, value, DAY_FORMAT + mark)
+            elif isinstance(value, (list, dict)):
+                text = json.dumps(value, ensure_ascii=False, default=values.value_text)
+                pen.text(sheet, row, place, text, **pen.left_to_right)
+            elif is_running:
+                pen.words(sheet, row, place, running(values.value_text(value)))
+            else:
+                text = pen.language.number(values.value_text(value))
+                pen.text(sheet, row, place, text, **pen.left_to_right)
 
-    def write(self, index: int, row: int, place: int) -> None:
-        if (value := self._values[index]) is not None:
-            look = self._look(self._coins[index], self._units[index], value)
-            self._part.sheet.write_number(row, place, fifteen_digits(value), look)
-
-    def _look(self, coin: str, unit: str, value: Decimal | int) -> Any:
-        """Return the look of a number of a coin and unit; small rates have one of their own."""
-        if unit not in self._kinds:
-            self._kinds[unit] = kind_in_row({"unit": unit}, self._column)
-        kind = self._kinds[unit]
-        key = coin, unit, rate_places(value) if kind == RATE else 0
-        if key not in self._looks:
-            form = self._part.form(kind, coin, value)
-            self._looks[key] = self._part.pen.number_look(form)
-        return self._looks[key]
-
-
-class _Others:
-    """Days, instants, flags, lists, and the texts of periods, of which one may be running."""
-
-    def __init__(self, part: SheetRows, column: pa.Field, values: Sequence[Any]) -> None:
-        self._part, self._values = part, values
-        self._name = column.name if column.name in PERIODS else ""
-
-    def write(self, index: int, row: int, place: int) -> None:
-        value, pen, sheet = self._values[index], self._part.pen, self._part.sheet
-        if value is None:
-            return
-        if isinstance(value, bool):
-            sheet.write_boolean(row, place, value)
-        elif isinstance(value, date):
-            form = DAY_FORMAT
-            if self._is_running(value):
-                form += f'" {pen.language.text(RUNNING)}"'
-            pen.instant(sheet, row, place, value, form)
-        elif isinstance(value, (list, dict)):
-            text = json.dumps(value, ensure_ascii=False, default=value_text)
-            pen.text(sheet, row, place, text, **pen.left_to_right)
-        elif self._is_running(value):
-            pen.words(sheet, row, place, running(value_text(value)))
-        else:
-            text = pen.language.number(value_text(value))
-            pen.text(sheet, row, place, text, **pen.left_to_right)
-
-    def _is_running(self, value: Any) -> bool:
-        return bool(self._name) and self._part.status_line.is_running(value, self._name)
+        return write
 
 
 def words_of(rows: pa.Table | pa.RecordBatch, column: pa.Field, language: Language) -> pa.Array:
