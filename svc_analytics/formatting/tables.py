@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.files import atomic_write
+from svc_analytics.formatting import values
 from svc_analytics.formatting.status_line import frame_attributes
 from svc_analytics.formatting.texts import (
     FORMULA,
@@ -28,18 +29,6 @@ from svc_analytics.formatting.texts import (
     escape_formula,
     escape_invisible,
     single_line,
-)
-from svc_analytics.formatting.values import (
-    BATCH,
-    changed_where,
-    column_texts,
-    display_text,
-    is_exact_number,
-    is_ratio,
-    python_values,
-    rows_of,
-    text_columns,
-    value_text,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +53,7 @@ def to_safe_csv(table: pa.Table) -> str:
 def csv_parts(table: pa.Table) -> Iterator[str]:
     """Yield a table as CSV: its head, then some rows at a time."""
     yield csv_line(table.column_names)
-    for columns in text_columns(table):
+    for columns in values.text_columns(table):
         yield _csv_lines(columns, table.schema)
 
 
@@ -80,7 +69,7 @@ def csv_pairs(table: pa.Table) -> Iterator[tuple[str, str]]:
     """Yield a table as CSV as `csv_parts` does, and beside each part what spreadsheets may open."""
     head = csv_line(table.column_names)
     yield head, head
-    for columns in text_columns(table):
+    for columns in values.text_columns(table):
         lines, safe = _csv_lines(columns, table.schema), _without_formulas(columns, table.schema)
         is_safe = all(map(operator.is_, columns, safe))
         yield lines, lines if is_safe else _csv_lines(safe, table.schema)
@@ -89,14 +78,16 @@ def csv_pairs(table: pa.Table) -> Iterator[tuple[str, str]]:
 def _without_formulas(columns: list[pa.Array], schema: pa.Schema) -> list[pa.Array]:
     """Return columns of texts with those escaped that are like formulas, if any is."""
     return [
-        changed_where(column, FORMULA, escape_formula) if pa.types.is_string(field.type) else column
+        values.changed_where(column, FORMULA, escape_formula)
+        if pa.types.is_string(field.type)
+        else column
         for column, field in zip(columns, schema, strict=True)
     ]
 
 
 def _csv_lines(columns: list[pa.Array], schema: pa.Schema) -> str:
     quoted = [
-        column if is_exact_number(field) else changed_where(column, _MARKS, _quote)
+        column if values.is_exact_number(field) else values.changed_where(column, _MARKS, _quote)
         for column, field in zip(columns, schema, strict=True)
     ]
     return "\n".join([*pc.binary_join_element_wise(*quoted, ",").to_pylist(), ""])
@@ -118,7 +109,7 @@ def to_objects(table: pa.Table) -> list[dict[str, Any]]:
     names = table.column_names
     return [
         dict(zip(names, row, strict=True))
-        for batch in table.to_batches(max_chunksize=BATCH)
+        for batch in table.to_batches(max_chunksize=values.BATCH)
         for row in zip(*map(_plain_column, batch.columns, table.schema), strict=True)
     ]
 
@@ -127,13 +118,13 @@ def _plain_column(column: pa.Array, field: pa.Field) -> list[Any]:
     """Return a column's values for JSON, exact numbers and instants as text."""
     is_text = pa.types.is_decimal(field.type) or pa.types.is_temporal(field.type)
     if is_text or pa.types.is_string(field.type):
-        return list(column_texts(column, field).to_pylist())
-    return [_plain(value) for value in python_values(column, field.name)]
+        return list(values.column_texts(column, field).to_pylist())
+    return [_plain(value) for value in values.python_values(column, field.name)]
 
 
 def to_json(document: Any) -> str:
     """Write one JSON document."""
-    return json.dumps(document, ensure_ascii=False, indent=2, default=value_text)
+    return json.dumps(document, ensure_ascii=False, indent=2, default=values.value_text)
 
 
 def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
@@ -141,11 +132,13 @@ def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
 
     Cells longer than `longest` letters are cut; with None, none is.
     """
-    rights = [is_exact_number(field) or pa.types.is_floating(field.type) for field in table.schema]
-    ratios = [is_ratio(field) for field in table.schema]
+    rights = [
+        values.is_exact_number(field) or pa.types.is_floating(field.type) for field in table.schema
+    ]
+    ratios = [values.is_ratio(field) for field in table.schema]
     texts = [
-        [display_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
-        for row in rows_of(table)
+        [values.display_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
+        for row in values.rows_of(table)
     ]
     rows = [
         [cut_short(line, longest or len(line)) for line in map(single_line, row)] for row in texts
@@ -196,7 +189,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return str(value)  # JSON has no such numbers
     if isinstance(value, (Decimal, datetime, date, bytes)):
-        return value_text(value)
+        return values.value_text(value)
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

@@ -22,13 +22,8 @@ from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import FORM_LOG
 from svc_analytics.messages import Message
+from svc_analytics.render import journal
 from svc_analytics.render.document import Document
-from svc_analytics.render.journal import (
-    check_balanced,
-    make_journal,
-    write_beancount,
-    write_postings,
-)
 
 Facts = dict[str, Any]
 Rows = dict[str, int]
@@ -78,11 +73,11 @@ def write_html(
 
 def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `journal.csv` and `journal.beancount`: movements as balanced entries."""
-    journal = make_journal(statement)
-    check_balanced(journal)
-    postings = write_postings(journal, folder / "journal.csv")
-    write_beancount(journal, facts, folder / "journal.beancount")
-    return {"journal.csv": postings, "journal.beancount": len(journal.entries)}
+    made = journal.make_journal(statement)
+    journal.check_balanced(made)
+    postings = journal.write_postings(made, folder / "journal.csv")
+    journal.write_beancount(made, facts, folder / "journal.beancount")
+    return {"journal.csv": postings, "journal.beancount": len(made.entries)}
 
 
 def write_books(statement: Document, facts: Facts, folder: Path) -> Rows:

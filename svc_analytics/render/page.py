@@ -17,19 +17,11 @@ from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
 from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
-from svc_analytics.render import document, front
+from svc_analytics.render import document, findings, front
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.differences import RESTATEMENT, known_names
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import definition_groups, meaning
-from svc_analytics.render.findings import (
-    CHECKS,
-    RuleFindings,
-    describe_balances,
-    folded_findings,
-    folded_table,
-    shown_findings,
-)
 from svc_analytics.render.front import UNCLEAR, Band
 from svc_analytics.render.picture import Look, css_families, draw_svg
 from svc_analytics.render.tables import StatementTables
@@ -87,8 +79,8 @@ def page_blocks(
     tables = StatementTables(statement, status_line)
     parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
-    findings = [*_findings(tables)]
-    shown_rows += sum(len(table.rows) for _, table in findings)
+    broken = [*_findings(tables)]
+    shown_rows += sum(len(table.rows) for _, table in broken)
     figures = parts["figures"] + parts["details"] + parts["more"]
     blocks = {
         "facts": facts,
@@ -97,8 +89,8 @@ def page_blocks(
         "band": Band(tables.summary_page, status_line.is_running(statement.period.label)),
         "unclear": UNCLEAR,
         "usd_head": tables.summary_page.coins.head,
-        "findings": findings,
-        "folded": folded_table(statement.tables[CHECKS]),
+        "findings": broken,
+        "folded": findings.folded_table(statement.tables[findings.CHECKS]),
         "cohorts": list(tables.cohorts()),
         "open_part": _open_part(tables),
         "external": tables.external(),
@@ -119,9 +111,9 @@ def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
     read_to = Message("Data as of {instant}.", instant=instant_text(facts["as_of"]))
     return {
         "front": joined("list.sentences", [*front.front_lines(statement), read_to]),
-        "checks": front.severities(shown_findings(statement.tables[CHECKS])),
+        "checks": front.severities(findings.shown_findings(statement.tables[findings.CHECKS])),
         "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
-        "notes": describe_balances(statement.tables),
+        "notes": findings.describe_balances(statement.tables),
         "receipts": front.receipts_of(statement.tables["summary"]),
         "statuses": document.proof_statuses(statement),
         "webhooks": describe(log) if log else "",
@@ -176,14 +168,14 @@ def _tables(tables: StatementTables) -> dict[str, list[Any]]:
     }
 
 
-def _findings(tables: StatementTables) -> Iterator[tuple[RuleFindings, DisplayTable]]:
+def _findings(tables: StatementTables) -> Iterator[tuple[findings.RuleFindings, DisplayTable]]:
     """Yield each rule that is broken, with its records: those that hold up a close first."""
     known = tables.statement.tables
-    checks = shown_findings(known[CHECKS])
+    checks = findings.shown_findings(known[findings.CHECKS])
     names = known_names(checks["record_id"].to_pylist(), known["lines"])
-    for of_rule in folded_findings(known[CHECKS]):
+    for of_rule in findings.folded_findings(known[findings.CHECKS]):
         rows = checks.filter(pc.equal(checks["check_name"], of_rule.rule))
-        shown = tables.of_rows(CHECKS, rows, "", FINDING_COLUMNS)
+        shown = tables.of_rows(findings.CHECKS, rows, "", FINDING_COLUMNS)
         cells = [[_named(first, names), *others] for first, *others in shown.rows]
         yield of_rule, replace(shown, header=[label("record"), *shown.header[1:]], rows=cells)
 

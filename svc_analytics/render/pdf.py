@@ -21,14 +21,8 @@ from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import SECOND
-from svc_analytics.language.catalogue import (
-    END,
-    ENGLISH,
-    LEFT_TO_RIGHT,
-    RIGHT_TO_LEFT,
-    Language,
-    without_marks,
-)
+from svc_analytics.language import catalogue
+from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.front import foot_text, running_head
@@ -43,11 +37,11 @@ _LONG = re.compile(r"[!-~]{24,}")  # ids, digests and addresses, which may be br
 _PIECE = 8  # letters between two places where they may
 # The elements of a text in two directions, as the marks that a paragraph knows.
 _MARKS = (
-    (re.compile(r'<bdi class="below"[^>]*>'), f"\n{RIGHT_TO_LEFT}"),
-    (re.compile(r'<bdi[^>]* dir="rtl">'), RIGHT_TO_LEFT),
-    (re.compile(r'<bdi[^>]* dir="ltr">'), LEFT_TO_RIGHT),
+    (re.compile(r'<bdi class="below"[^>]*>'), f"\n{catalogue.RIGHT_TO_LEFT}"),
+    (re.compile(r'<bdi[^>]* dir="rtl">'), catalogue.RIGHT_TO_LEFT),
+    (re.compile(r'<bdi[^>]* dir="ltr">'), catalogue.LEFT_TO_RIGHT),
     (re.compile(r"<bdi[^>]*>"), _FIRST_STRONG),
-    (re.compile(r"</bdi>"), END),
+    (re.compile(r"</bdi>"), catalogue.END),
     (re.compile(r"</?span[^>]*>"), ""),
 )
 
@@ -192,7 +186,7 @@ def _need(table: DisplayTable, place: int, language: Language, *, is_whole: bool
     A day of two calendars may stand in two lines, unless each cell is to be whole.
     """
     cells = [row[place] for row in (*table.rows, table.footer) if row]
-    head = without_marks(language.text(table.header[place]))
+    head = catalogue.without_marks(language.text(table.header[place]))
     words = [head] if len(head) < _NARROWEST else head.split()
     below = [ceil(len(cell.below.text) * _BELOW) for cell in cells if cell.below]
     shown = [_lines(cell, language) for cell in cells]
@@ -252,7 +246,7 @@ def make_paper(statement: Document, facts: dict[str, Any], language: Language) -
 def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
     return {
         "running": literal(running_head(statement, language)),
-        "title": running_head(statement, ENGLISH),
+        "title": running_head(statement, catalogue.ENGLISH),
         "foot": literal(foot_text(facts, language)),
         "blocks_of_figures": partial(blocks_of_figures, language=language),
         "blocks_of_records": partial(blocks_of_records, language=language),

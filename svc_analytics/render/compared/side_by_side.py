@@ -32,17 +32,10 @@ from svc_analytics.formatting.status_line import running, status_line_of
 from svc_analytics.instants import DAY
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.money import EXACT
+from svc_analytics.render import summary_page
 from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.figures import UNDEFINED, more_on
 from svc_analytics.render.front import NOT_MEANINGFUL
-from svc_analytics.render.summary_page import (
-    IN_USD,
-    TOTALS,
-    UNPRICED_LABEL,
-    AllCoins,
-    head_of_sum,
-    summary_names,
-)
 from svc_analytics.warehouse.figures import (
     as_moved,
     figure_groups,
@@ -127,7 +120,8 @@ class _StatementOrder:
     @classmethod
     def of(cls, *sides: Side) -> _StatementOrder:
         """Return the order of statements side by side."""
-        groups = summary_names([row for side in sides for row in side.figures.values()])
+        rows = [row for side in sides for row in side.figures.values()]
+        groups = summary_page.summary_names(rows)
         return cls({name: title for title, names in groups.items() for name in names})
 
     def place(self, row: Row) -> tuple[bool, int]:
@@ -155,7 +149,9 @@ def _all_coins(
 ) -> Iterator[DisplayTable]:
     """Yield the figures of all coins together in USD, if there are several of them."""
     sides = [
-        AllCoins([{"currency": coin, **figures} for coin, figures in side.figures.items()])
+        summary_page.AllCoins(
+            [{"currency": coin, **figures} for coin, figures in side.figures.items()]
+        )
         for side in (old, new)
     ]
     if len({*old.figures, *new.figures}) < 2 or not all(side.rows for side in sides):
@@ -163,17 +159,16 @@ def _all_coins(
     rows = [
         _change(name, *(side.usd(usd) for side in sides))
         | ({} if sides[0].is_alike(sides[1], usd) else {"percent": None})
-        for name, usd in IN_USD.items()
+        for name, usd in summary_page.IN_USD.items()
         if name in names and all(side.has(usd) for side in sides)
     ]
     cells = [[Cell(row["label"], is_fixed=True), *maker.cells(row)] for row in rows]
     counts = [side.unpriced() for side in sides]
     unpriced = _change("", *(None if count is None else Decimal(count) for count in counts))
-    cells.append(
-        [Cell(UNPRICED_LABEL, is_fixed=True), *maker.cells(unpriced | {"unit": "records"})]
-    )
-    head = head_of_sum(sorted({coin for side in sides for coin in side.left_out}))
-    yield _table([head, *heads], cells, [], rows)
+    head = Cell(summary_page.UNPRICED_LABEL, is_fixed=True)
+    cells.append([head, *maker.cells(unpriced | {"unit": "records"})])
+    left_out = sorted({coin for side in sides for coin in side.left_out})
+    yield _table([summary_page.head_of_sum(left_out), *heads], cells, [], rows)
 
 
 def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
@@ -199,7 +194,7 @@ def _table(
         cells,
         {place: groups[place] for place in starts},
         {place: read_figures()[row["figure"]].hint for place, row in enumerate(rows)},
-        totals=frozenset(n for n, row in enumerate(rows) if row["figure"] in TOTALS),
+        totals=frozenset(n for n, row in enumerate(rows) if row["figure"] in summary_page.TOTALS),
     )
 
 
@@ -356,7 +351,7 @@ class Bridges:
             return str(row["currency"])
         of_figure = _of(changes, row["figure"], row["unit"])
         summed = {each["currency"] for each in of_figure if each["difference"] is not None}
-        return head_of_sum([coin for coin in self.coins if coin not in summed])
+        return summary_page.head_of_sum([coin for coin in self.coins if coin not in summed])
 
     def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
         return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]

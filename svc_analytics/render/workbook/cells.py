@@ -26,14 +26,8 @@ from svc_analytics.formatting.cells import (
 )
 from svc_analytics.formatting.texts import escape_formula
 from svc_analytics.formatting.values import value_text
-from svc_analytics.language.catalogue import (
-    BETWEEN,
-    ENGLISH,
-    LEFT_TO_RIGHT,
-    Language,
-    isolate_right_to_left,
-    jalali_day,
-)
+from svc_analytics.language import catalogue
+from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 
 EXACT_DIGITS = 15
@@ -131,7 +125,7 @@ class CellWriter:
     """Writes cells of a workbook; each look is made once."""
 
     workbook: Any
-    language: Language = ENGLISH
+    language: Language = catalogue.ENGLISH
     running: str = ""  # the running head of each sheet on paper
     looks: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     forms: dict[tuple[Any, ...], Any] = field(default_factory=dict)  # the looks of numbers
@@ -174,9 +168,9 @@ class CellWriter:
         that ends it at the beginning.
         """
         has_lines = is_broken or len(text) > LINE
-        shown = self.spoken.text(text, between="\n" if has_lines else BETWEEN)
-        is_mixed = self.language.direction == "rtl" and LEFT_TO_RIGHT in shown
-        return isolate_right_to_left(shown) if is_mixed else shown
+        shown = self.spoken.text(text, between="\n" if has_lines else catalogue.BETWEEN)
+        is_mixed = self.language.direction == "rtl" and catalogue.LEFT_TO_RIGHT in shown
+        return catalogue.isolate_right_to_left(shown) if is_mixed else shown
 
     def text(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
         """Write a string; one like a formula stays text when a person edits it."""
@@ -275,5 +269,5 @@ class CellWriter:
 
     def jalali(self, sheet: Any, row: int, column: int, value: date, **more: Any) -> None:
         """Write the day of a date or an instant in the Jalali calendar, as a text."""
-        day = self.language.number(jalali_day(f"{value:%Y-%m-%d}"))
+        day = self.language.number(catalogue.jalali_day(f"{value:%Y-%m-%d}"))
         self.text(sheet, row, column, day, **self.left_to_right | more)

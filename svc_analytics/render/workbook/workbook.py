@@ -21,14 +21,7 @@ from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros, in_words
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number, name_keys
 from svc_analytics.messages import Message, translated
-from svc_analytics.render.document import (
-    Document,
-    document_status_line,
-    proof_statuses,
-    status_note,
-    status_word,
-    unknown_lines,
-)
+from svc_analytics.render import document
 from svc_analytics.render.findings import CHECKS, folded_table, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
 from svc_analytics.render.summary_page import is_of_all_coins
@@ -52,13 +45,13 @@ _WIDTHS = (26, 60, 44, 8, 16, 36, 12, 26)
 
 
 def write_workbook(
-    statement: Document, facts: dict[str, Any], path: Path, language: Language = ENGLISH
+    statement: document.Document, facts: dict[str, Any], path: Path, language: Language = ENGLISH
 ) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    status_line = document_status_line(statement, language)
-    statuses = {each.name: each.text for each in proof_statuses(statement)}
-    facts = facts | {"status": status_word(statement), "statuses": statuses}
+    status_line = document.document_status_line(statement, language)
+    statuses = {each.name: each.text for each in document.proof_statuses(statement)}
+    facts = facts | {"status": document.status_word(statement), "statuses": statuses}
     with xlsxwriter.Workbook(str(path), options) as workbook:
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
         title = language.text("Statement {label}", label=facts["label"])
@@ -76,7 +69,7 @@ def write_workbook(
 
 
 def _write_tables(
-    pen: CellWriter, statement: Document, names: list[str], status_line: StatusLine
+    pen: CellWriter, statement: document.Document, names: list[str], status_line: StatusLine
 ) -> None:
     for name in names:
         table = _in_order(name, statement.tables[name])
@@ -149,7 +142,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "status", facts["status"]
     yield from facts["statuses"].items()
     yield from (("because", reason) for reason in facts["reasons"])
-    yield from (("unknown", text) for text in unknown_lines(facts))
+    yield from (("unknown", text) for text in document.unknown_lines(facts))
     for name in (*name_keys().values(), "id"):
         yield f"merchant {name}", value_text(merchant.get(name))
     for name in ("version", "calendar", "zone", "start", "end", "as_of"):
@@ -182,7 +175,7 @@ _ADDED = {  # which rows above add up to a row, where they do
 
 
 def _write_statement(
-    pen: CellWriter, statement: Document, facts: dict[str, Any], own: StatementTables
+    pen: CellWriter, statement: document.Document, facts: dict[str, Any], own: StatementTables
 ) -> None:
     """Write the statement as a person reads it, and every exact text behind it."""
     band = Band(own.summary_page, own.status_line.is_running(statement.period.label))
@@ -196,8 +189,8 @@ def _write_statement(
     )
     title = Message("Statement {PERIOD}", period=translated(statement.period.title))
     row = page.write_head(title, [names, read])
-    row = page.write_lines(row, [status_word(statement)], bold=True, font_size=14)
-    lines = [status_note(statement), *unknown_lines(facts)]
+    row = page.write_lines(row, [document.status_word(statement)], bold=True, font_size=14)
+    lines = [document.status_note(statement), *document.unknown_lines(facts)]
     row = page.write_lines(row, [*lines, *front_lines(statement)]) + 1
     heads = page.write_tables(row, _adds, ["The sheet Definitions says what each figure means."])
     if tables:
@@ -244,7 +237,7 @@ def _notes(tile: Tile, band: Band) -> Iterator[Message]:
         yield Message("without a USD value: {count}", count=f"{tile.unpriced:,}")
 
 
-def _write_parts(pen: CellWriter, statement: Document, own: StatementTables) -> None:
+def _write_parts(pen: CellWriter, statement: document.Document, own: StatementTables) -> None:
     """Write sheets of findings by rule, of another currency and of sentences, where any are."""
     if statement.tables[CHECKS].num_rows:
         folded = folded_table(statement.tables[CHECKS])
