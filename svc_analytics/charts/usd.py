@@ -14,13 +14,8 @@ from svc_analytics.charts.drawing import BLUE, INK, PAPER, SERIES, Axes, Row, Ta
 from svc_analytics.charts.words import ROUNDED
 from svc_analytics.messages import Message, listed, translated
 from svc_analytics.money import EXACT, group_digits
-from svc_analytics.warehouse.figures import label_of
+from svc_analytics.warehouse.figures import PRICED, label_of
 
-_PRICED = {
-    "payments_count": "usd_gross_priced_count",
-    "refunds_count": "usd_refunds_priced_count",
-    "payouts_count": "usd_payouts_priced_count",
-}
 _RECORDS = {"usd_net_sales": "payments_count", "usd_refunds": "refunds_count"}
 _PAYOUTS = {"usd_payouts_debited": "payouts_count"}
 MONTHS = 12
@@ -48,7 +43,7 @@ def usd_of(row: Mapping[str, Any], name: str) -> Decimal | None:
     """
     value: Decimal | None = row[name]
     count = (_RECORDS | _PAYOUTS)[name]
-    is_unpriced = row.get(count) is not None and row.get(_PRICED[count]) == 0
+    is_unpriced = row.get(count) is not None and row.get(PRICED[count]) == 0
     return Decimal(0) if value is None and is_unpriced else value
 
 
@@ -60,7 +55,7 @@ def total(values: Iterable[Decimal]) -> Decimal:
 def unpriced(rows: Iterable[Mapping[str, Any]], *, has_payouts: bool = False) -> str:
     """Say how many records have no value in USD, where the rows count both."""
     counts = [*_RECORDS.values(), *(_PAYOUTS.values() if has_payouts else ())]
-    pairs = [(row.get(count), row.get(_PRICED[count])) for row in rows for count in counts]
+    pairs = [(row.get(count), row.get(PRICED[count])) for row in rows for count in counts]
     known = [(count, priced) for count, priced in pairs if None not in (count, priced)]
     missing = sum(int(count or 0) - int(priced or 0) for count, priced in known)
     if not missing:

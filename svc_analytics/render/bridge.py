@@ -1,16 +1,22 @@
 """What the year and the bridge of a statement are drawn of."""
 
 from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 
 from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
+from svc_analytics.warehouse.figures import PRICED
 
 TREND = "trend"  # the table of the months up to that of the statement
 MONTHS = "months"  # that of the months of a longer period
-_DEBITED = "usd_payouts_debited"
-_PRICED = ("usd_gross_priced_count", "usd_refunds_priced_count", "usd_payouts_priced_count")
+_ADDED = {
+    "usd_opening": MONEY,
+    "usd_payouts_debited": MONEY,
+    **dict.fromkeys(PRICED.values(), pa.int64()),
+}
 
 
 def year_name(tables: Mapping[str, pa.Table]) -> str:
@@ -23,6 +29,31 @@ def month_before(period: Period) -> str:
     return period.months[0].shift(-1).label
 
 
+def stated_rows(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+    """Return the rows of a summary, with the sums in USD and the counts that it has no column of.
+
+    The counts are those of the records with a USD value.
+    """
+    rows: list[dict[str, Any]] = tables["summary"].to_pylist()
+    by_coin = {row["currency"]: row for row in rows}
+    for row in tables["figures"].to_pylist():
+        name, value = row["name"], row["value"]
+        if row["currency"] in by_coin and name.startswith("usd_"):
+            is_count = name in PRICED.values() and value is not None
+            by_coin[row["currency"]][name] = int(value) if is_count else value
+    return rows
+
+
+def opening_worth(tables: Mapping[str, pa.Table], period: Period) -> dict[str, Decimal | None]:
+    """Return what each coin was worth when a period opened: what the month before closed with.
+
+    That is the statement's own table of the months, where it has that month.
+    """
+    months = tables[TREND].to_pylist() if TREND in tables else []
+    before = [row for row in months if row["month"] == month_before(period)]
+    return {row["currency"]: row["usd_exposure"] for row in before}
+
+
 def bridge_table(
     tables: Mapping[str, pa.Table], period: Period, before: pa.Table | None = None
 ) -> pa.Table:
@@ -33,24 +64,10 @@ def bridge_table(
     The opening position is worth what the month before closed with: the summary of that month, if
     it is given, or the statement's own table of the months. Without either it is unknown.
     """
-    summary, label = tables["summary"], month_before(period)
-    months = tables[TREND].to_pylist() if TREND in tables else []
-    rows = (
-        before.to_pylist()
-        if before is not None
-        else [row for row in months if row["month"] == label]
-    )
-    worth = {row["currency"]: row["usd_exposure"] for row in rows}
-    figures = {
-        (row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()
-    }
-    coins = summary["currency"].to_pylist()
-    columns = {"usd_opening": pa.array([worth.get(coin) for coin in coins], MONEY)}
-    columns[_DEBITED] = pa.array([figures.get((_DEBITED, coin)) for coin in coins], MONEY)
-    for name in _PRICED:
-        counts = [figures.get((name, coin)) for coin in coins]
-        counted = [None if count is None else int(count) for count in counts]
-        columns[name] = pa.array(counted, pa.int64())
-    for name, column in columns.items():
-        summary = summary.append_column(name, column)
-    return summary
+    worth = opening_worth(tables, period)
+    if before is not None:
+        worth = {row["currency"]: row["usd_exposure"] for row in before.to_pylist()}
+    rows = [row | {"usd_opening": worth.get(row["currency"])} for row in stated_rows(tables)]
+    schema = tables["summary"].schema
+    fields = [*schema, *(pa.field(*each) for each in _ADDED.items())]
+    return pa.Table.from_pylist(rows, pa.schema(fields, schema.metadata))

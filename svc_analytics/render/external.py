@@ -20,7 +20,7 @@ from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT, HALF_UP, SCALE, as_decimal, format_amount
 from svc_analytics.periods import Period
-from svc_analytics.render.bridge import TREND, month_before
+from svc_analytics.render.bridge import opening_worth, stated_rows
 
 WORTH = "usd_exposure"  # of a position; every other figure in USD is of what moved
 # In the order in which they are shown.
@@ -85,13 +85,12 @@ def convert(
     # While the period is running, it closes when it was last read.
     ends = (max(min(period.end, as_of), period.start + 1), period.start)
     closing, opening = (period.clock.local(end - 1).date() for end in ends)
-    coins = _stated(tables)
+    coins = stated_rows(tables)
     moved = dict(_known(coins, usd_by_day(tables["lines"], from_micros(period.start))))
-    worth = {each["currency"]: {closing: each[WORTH]} for each in _with_worth(coins)}
-    trend = tables[TREND].to_pylist() if TREND in tables else []
-    before = [row for row in trend if row["month"] == month_before(period)]
-    opened = {each["currency"]: {opening: each[WORTH]} for each in _with_worth(before)}
-    amounts = moved | {(coin, WORTH): parts for coin, parts in worth.items()}
+    worth = {(row["currency"], WORTH): row.get(WORTH) for row in coins}
+    amounts = moved | {key: {closing: usd} for key, usd in worth.items() if usd is not None}
+    before = opening_worth(tables, period)
+    opened = {coin: {opening: usd} for coin, usd in before.items() if usd is not None}
     every = [*amounts.values(), *opened.values()]
     used = rates.only(day for parts in every for day, usd in parts.items() if usd)
     return ExternalFigures(
@@ -99,17 +98,6 @@ def convert(
         {key: _sum(parts, used.by_day) for key, parts in amounts.items()},
         {coin: _sum(parts, used.by_day) for coin, parts in opened.items()},
     )
-
-
-def _stated(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
-    """Return the coins of a summary, each with the figures that have no column in it."""
-    coins: dict[str, dict[str, Any]] = {
-        row["currency"]: row for row in tables["summary"].to_pylist()
-    }
-    for row in tables["figures"].to_pylist():
-        if row["currency"] in coins:
-            coins[row["currency"]][row["name"]] = row["value"]
-    return list(coins.values())
 
 
 def usd_by_day(lines: pa.Table, starts_at: datetime) -> ByDay:
@@ -164,10 +152,6 @@ def _known(
                 message = "the lines of {} add up to {} {}, and its summary says {}"
                 raise DataError(message.format(row["currency"], shown[0], name, shown[1]))
             yield (row["currency"], name), parts
-
-
-def _with_worth(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [row for row in rows if row.get(WORTH) is not None]
 
 
 def _sum(parts: Mapping[date, Decimal], by_day: Mapping[date, ExternalRate]) -> Decimal:

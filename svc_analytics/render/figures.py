@@ -14,7 +14,6 @@ from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
 from svc_analytics.render.summary_page import (
     COUNTS,
-    PRICED,
     TOTALS,
     UNPRICED,
     UNPRICED_LABEL,
@@ -23,6 +22,7 @@ from svc_analytics.render.summary_page import (
     value_of,
 )
 from svc_analytics.warehouse.figures import (
+    PRICED,
     as_moved,
     describe,
     grouped_figures,
@@ -232,8 +232,7 @@ class FigureCells:
 def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     if name == UNPRICED:
-        counts = (count for count, _ in PRICED)
-        name = next((each for each in counts if row.get(each) is None), name)
+        name = next((each for each in PRICED if row.get(each) is None), name)
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:
             return Message("unknown.because", reasons=translated(unknown.cause))

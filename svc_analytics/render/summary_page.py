@@ -15,19 +15,16 @@ from typing import Any, Literal
 
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
-from svc_analytics.render.bridge import TREND, month_before
+from svc_analytics.render.bridge import TREND, month_before, stated_rows
 from svc_analytics.render.document import Document
-from svc_analytics.warehouse.figures import as_moved, read_figures
+from svc_analytics.warehouse.figures import PRICED, as_moved, read_figures
 
 ALL_COINS = Message("All coins, USD")
 _ALL_BUT = "All coins but {coins}, USD"
 _ALL_BUT_MORE = "All coins but {coins} and {count} more, USD"
 _MOST_NAMED = 3
 Row = Mapping[str, Any]
-_PAYMENTS = ("payments_count", "usd_gross_priced_count")
-_REFUNDS = ("refunds_count", "usd_refunds_priced_count")
-_PAYOUTS = ("payouts_count", "usd_payouts_priced_count")
-PRICED = (_PAYMENTS, _REFUNDS, _PAYOUTS)  # how many records there are, and have a USD value
+_PAYMENTS, _REFUNDS, _PAYOUTS = PRICED
 # What in USD is made of which records; the parts of refunds of some of them.
 _REFUND_PARTS = ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved")
 _MADE_OF = {
@@ -49,20 +46,6 @@ class AllCoins:
     """The rows of all coins for one period, added up exactly."""
 
     rows: Sequence[Row]
-
-    @classmethod
-    def of(cls, statement: Document) -> AllCoins:
-        """Return the coins of a statement, with the counts that its table `figures` has."""
-        rows: dict[str, dict[str, Any]] = {
-            str(row["currency"]): row for row in statement.tables["summary"].to_pylist()
-        }
-        counts = {priced for _, priced in PRICED}
-        for row in statement.tables["figures"].to_pylist():
-            name, value = row["name"], row["value"]
-            if row["currency"] in rows and (name in counts or name.startswith("usd_")):
-                is_count = name in counts and value is not None
-                rows[row["currency"]][name] = int(value) if is_count else value
-        return cls(list(rows.values()))
 
     @property
     def head(self) -> Message:
@@ -115,9 +98,9 @@ class AllCoins:
         known = [value for value in values if value is not None]
         return reduce(EXACT.add, known) if known and len(known) == len(values) else None
 
-    def unpriced(self, *records: tuple[str, str]) -> int | None:
+    def unpriced(self, *counted: str) -> int | None:
         """Return how many records have no USD value; None if that is unknown."""
-        counts = [unpriced_of(row, *records) for row in self.rows]
+        counts = [unpriced_of(row, *counted) for row in self.rows]
         return None if not counts or None in counts else sum(filter(None, counts))
 
     def is_alike(self, other: AllCoins, name: str) -> bool:
@@ -134,7 +117,7 @@ class AllCoins:
             return self._lacking(name) == other._lacking(name)
         if name in _NET:
             return all(self.is_alike(other, part) for part in parts_of(name))
-        rows = [row for row in (*self.rows, *other.rows) if row.get(_MADE_OF[name][0]) != 0]
+        rows = [row for row in (*self.rows, *other.rows) if row.get(_MADE_OF[name]) != 0]
         kinds: dict[str, set[bool | None]] = {str(row["currency"]): set() for row in rows}
         for row in rows:
             is_priced = unpriced_of(row, _MADE_OF[name]) == 0
@@ -176,7 +159,7 @@ def is_of_all_coins(head: str) -> bool:
 def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the movements of a coin in all these rows; a sum with an unknown one is unknown."""
     own = [row for row in rows if row["currency"] == coin]
-    counts = {name: [row.get(name) for row in own] for pair in PRICED for name in pair}
+    counts = {name: [row.get(name) for row in own] for pair in PRICED.items() for name in pair}
     sums = {
         name: [row.get(name) for row in own if not _is_unpriced(row, name)]
         for name in _MADE_OF
@@ -191,13 +174,15 @@ def _sum(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
     return None if None in values or not values else reduce(add, values)
 
 
-def unpriced_of(row: Row, *records: tuple[str, str]) -> int | None:
+def unpriced_of(row: Row, *counted: str) -> int | None:
     """Return how many records of a coin have no USD value; None if that is unknown.
+
+    All of them, or those that are `counted` so.
 
     >>> unpriced_of({"payments_count": 3, "usd_gross_priced_count": 1}, _PAYMENTS)
     2
     """
-    counts = [(row.get(name), row.get(priced)) for name, priced in records or PRICED]
+    counts = [(row.get(name), row.get(PRICED[name])) for name in counted or PRICED]
     if any(None in pair for pair in counts):
         return None
     return sum(int(count or 0) - int(priced or 0) for count, priced in counts)
@@ -218,8 +203,8 @@ def _is_unpriced(row: Row, name: str) -> bool:
         return name in row and row.get(name.removeprefix("usd_")) is not None
     if name not in _MADE_OF:
         return False
-    count, priced = (row.get(each) for each in _MADE_OF[name])
-    return bool(count) and priced == 0
+    count = _MADE_OF[name]
+    return bool(row.get(count)) and row.get(PRICED[count]) == 0
 
 
 # ---------- The face
@@ -299,7 +284,7 @@ class SummaryPage:
     @cached_property
     def coins(self) -> AllCoins:
         """All its coins."""
-        return AllCoins.of(self.statement)
+        return AllCoins(stated_rows(self.statement.tables))
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -376,5 +361,5 @@ def _is_left_out(row: _Row, coins: Sequence[Mapping[str, Any]]) -> bool:
 
 def value_of(coin: Mapping[str, Any], name: str) -> Value:
     """Return a figure of the face of a coin, as its row states it."""
-    value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
+    value: Value = unpriced_of(coin) if name == UNPRICED else coin.get(name)
     return value

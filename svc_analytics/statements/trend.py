@@ -16,14 +16,14 @@ from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import ORIGIN, data_folders
 from svc_analytics.periods import Period, known_until, utc_months
+from svc_analytics.render.bridge import stated_rows
 from svc_analytics.render.compared.figures import chosen_figures
-from svc_analytics.render.summary_page import PRICED
 from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known, months_begun, schema_of
 from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.figure_sql import select_figures
-from svc_analytics.warehouse.figures import Figure, read_figures
+from svc_analytics.warehouse.figures import PRICED, Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, count
 
@@ -35,7 +35,7 @@ _ASSERTED = ("asserted_balance", "outside_movement")  # of the days that a perso
 _IN_USD = (
     *("usd_gross", "usd_net_sales", "usd_fees", "usd_refunds", "usd_payouts"),
     *("closing_position", "usd_exposure"),
-    *(name for pair in PRICED for name in pair),
+    *(name for pair in PRICED.items() for name in pair),
 )
 # What every month asks for again, each behind what it is made of: read once.
 _MATERIALIZED = (
@@ -193,14 +193,10 @@ def _keep(warehouse: Warehouse, used: frozenset[str]) -> None:
 
 def _own(period: Period, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
     """Return the rows of the statement's own month."""
-    more = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
-    rows = []
-    for row in tables["summary"].to_pylist():
-        values = {name: row.get(name, more.get((name, row["currency"]))) for name in _IN_USD}
-        counted = [name for pair in PRICED for name in pair if values[name] is not None]
-        counts = {name: int(values[name]) for name in counted}
-        rows.append({"month": period.label, "currency": row["currency"]} | values | counts)
-    return rows
+    return [
+        {"month": period.label, **{name: row.get(name) for name in ("currency", *_IN_USD)}}
+        for row in stated_rows(tables)
+    ]
 
 
 def _figures() -> list[Figure]:

@@ -221,6 +221,12 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", text))
 
 
+# How many records there are, and how many of them have a USD value.
+PRICED = {
+    "payments_count": "usd_gross_priced_count",
+    "refunds_count": "usd_refunds_priced_count",
+    "payouts_count": "usd_payouts_priced_count",
+}
 SIGNS = {
     "in": "into the wallet",
     "out": "out of the wallet",

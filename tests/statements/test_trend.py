@@ -10,7 +10,7 @@ from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.periods import month
-from svc_analytics.render.bridge import bridge_table
+from svc_analytics.render.bridge import bridge_table, stated_rows
 from svc_analytics.render.front import TILES
 from svc_analytics.render.summary_page import AllCoins, SummaryPage
 from svc_analytics.statements.trend import monthly_figures
@@ -105,7 +105,7 @@ def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(desk, la
     desk.serve(OF_TWO_YEARS)
     lake = extracted(desk).lake
     made, other = (statement(lake, each, now=parse_bound(NOW)) for each in (label, before))
-    summary_page, own = SummaryPage(made), AllCoins.of(other)
+    summary_page, own = SummaryPage(made), AllCoins(stated_rows(other.tables))
     assert summary_page.before and summary_page.opened and own.usd("usd_exposure")
     assert [summary_page.before.usd(name) for name in TILES] == [own.usd(name) for name in TILES]
     assert summary_page.opened.usd("usd_exposure") == own.usd("usd_exposure")
