@@ -183,35 +183,25 @@ def _label_places(axes: Axes, table: Table, places: dict[Any, int]) -> None:
 
 
 def _label_values(axes: Axes, name: str, rows: Sequence[Row], common: str) -> None:
-    """Name the figure's unit beside the values, or the column itself if it is no figure."""
-    coins = {row["currency"] for row in rows} if rows and "currency" in rows[0] else set()
-    coin = str(*coins) if len(coins) == 1 else "coin"
-    unit = label_of(name)
-    if name in read_figures():
-        unit = _label_amounts(
-            axes, name, coin, [row[name] for row in rows if row[name] is not None]
-        )
-    elif common == RATIO:
-        drawing.percent_axis(
-            axes.yaxis, [float(row[name]) for row in rows if row[name] is not None]
-        )
+    """Write the ticks of the values, and name their unit, or the column if it is no figure."""
+    figure = read_figures().get(name)
+    if figure.unit == "ratio" if figure else common == RATIO:
+        known = [float(row[name]) for row in rows if row[name] is not None]
+        drawing.percent_axis(axes.yaxis, known)
     else:
         drawing.amount_axis(axes.yaxis)
     if common == USD:
         axes.set_ylim(min(axes.get_ylim()[0], 0), max(axes.get_ylim()[1], 0))
+    unit = _unit_text(figure.unit, rows) if figure else label_of(name)
     if axes.get_ylim()[0] > 0:
         unit = Message("{LABEL} (axis not from zero)", label=translated(unit))
     axes.set_ylabel(apart(axes, unit))
 
 
-def _label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Decimal]) -> str:
-    """Write the ticks of the amounts, and return their unit; a ratio's are percentages."""
-    known = read_figures().get(figure)
-    unit = known.unit if known else "coin"
-    if unit == "ratio":
-        drawing.percent_axis(axes.yaxis, list(map(float, values)))
-        return ""
-    drawing.amount_axis(axes.yaxis)
+def _unit_text(unit: str, rows: Sequence[Row]) -> str:
+    """Name the unit of a figure: none beside percentages, a coin where the rows are of one."""
+    coins = {row["currency"] for row in rows} if rows and "currency" in rows[0] else set()
+    coin = str(*coins) if len(coins) == 1 else "coin"
     if unit == "USD per coin":
-        return Message("USD per {coin}", coin=currency)
-    return currency if unit == "coin" else unit
+        return Message("USD per {coin}", coin=coin)
+    return {"ratio": "", "coin": coin}.get(unit, unit)

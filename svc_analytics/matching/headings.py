@@ -50,7 +50,6 @@ _MEANINGS = {
 }
 SINGLES = tuple(role for role in _MEANINGS if role not in _LISTS)
 # What no column says, and how its texts are meant: these names are no headings.
-_SAID: dict[str, tuple[str, ...]]
 _SAID = {"coin": (), "decimal": (".", ","), "day_order": ("DMY", "MDY", "YMD")}
 _TOML = (
     '# coin = "usdt"  # of every row, where no column says it',

@@ -334,10 +334,10 @@ def match(
         at = PeriodOptions(zone=zone, calendar=calendar)
         asked, entries = entry_tables(lake, asked, month, at)
         tables["entry_lines"] = entries
-    answer = match_tables(lake, asked, theirs, headings, tables)
+    rows, sums, notes = match_tables(lake, asked, theirs, headings, tables)
     columns = {role: each for role, each in headings.columns.items() if each}
     name, digest, seal = theirs.name, theirs.digest, _seal(lake, period)
-    return Match(asked, answer.rows, answer.sums, lake, seal, name, digest, columns, answer.notes)
+    return Match(asked, rows, sums, lake, seal, name, digest, columns, notes)
 
 
 def _seal(lake: Lake, period: Period) -> str | None:

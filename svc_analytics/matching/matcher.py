@@ -61,15 +61,6 @@ class Asked:
         return values | {"rest": _REST[self.kind], "kind": self.kind}
 
 
-@dataclass(frozen=True)
-class Matched:
-    """The rows of a match, their sums, and whether the time that it needs was read whole."""
-
-    rows: pa.Table
-    sums: pa.Table
-    notes: tuple[str, ...]
-
-
 @cache
 def steps_of(name: str) -> dict[str, str]:
     """Return the queries of a file, by the tables that they make."""
@@ -80,18 +71,22 @@ def steps_of(name: str) -> dict[str, str]:
 
 def match_tables(
     lake: Lake, asked: Asked, theirs: ListFile, headings: Headings, tables: Mapping[str, pa.Table]
-) -> Matched:
-    """Match a list, and tables beside it, with a lake; refuse what can be meant in two ways."""
+) -> tuple[pa.Table, pa.Table, tuple[str, ...]]:
+    """Match a list, and tables beside it, with a lake; refuse what can be meant in two ways.
+
+    Returns:
+        The rows, their sums, and notes where the time that it needs was not read whole.
+    """
     sources = models_used_by(_SOURCES.get(asked.kind, "stg_spans"))
 
-    def work() -> Matched:
+    def work() -> tuple[pa.Table, pa.Table, tuple[str, ...]]:
         # Here, whatever engine the lake names.
         with open_warehouse(lake, sources, most_memory=_MOST_MEMORY) as warehouse:
             notes = tuple(_unread(warehouse, asked))
             Matcher(warehouse, asked, theirs, headings, tables).match()
             rows = warehouse.query("from matched", is_long=True)
             sums = warehouse.query("from sums order by all", is_short=True)
-            return Matched(rows, sums, notes)
+            return rows, sums, notes
 
     return of_one_snapshot(work)
 

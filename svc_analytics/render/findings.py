@@ -147,17 +147,15 @@ class RuleFindings:
     @property
     def holds_up(self) -> Message | Label:
         """What cannot be done before somebody mends or accepts it."""
-        blocks = self.open_blocks
-        months = sorted({row["month"] for row in blocks if row["month"]})
-        if not blocks:
-            left_out = self.is_accepted and self.rule in LEFT_OUT
-            text = "nothing: accepted, and not counted" if left_out else "nothing: accepted"
-            return Message(text if self.is_accepted else "nothing")
-        return (
-            Message("the close of {MONTHS}", months=messages.translated(_span(months)))
-            if months
-            else messages.translated("every close")
-        )
+        if self.open_blocks:
+            months = sorted({row["month"] for row in self.open_blocks if row["month"]})
+            span = messages.translated(_span(months))
+            whole = messages.translated("every close")
+            return Message("the close of {MONTHS}", months=span) if months else whole
+        if not self.is_accepted:
+            return Message("nothing")
+        is_left_out = self.rule in LEFT_OUT
+        return Message("nothing: accepted, and not counted" if is_left_out else "nothing: accepted")
 
     @property
     def cells(self) -> list[Cell]:

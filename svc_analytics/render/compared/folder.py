@@ -12,7 +12,6 @@ from svc_analytics.files import restore_folders
 from svc_analytics.formatting.display import Display, label
 from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import MESSAGE_COLUMN
 from svc_analytics.render.compared.side_by_side import MovedTables
@@ -89,18 +88,12 @@ def _write_json(compared: Compared, folder: Path) -> None:
 
 def _write_workbook(compared: Compared, folder: Path) -> None:
     """Write what the page says, then a sheet for each table; the same gives the same."""
-    import xlsxwriter
-
     from svc_analytics.render.compared.forms import write_moved, write_sides
-    from svc_analytics.render.workbook.cells import CellWriter
+    from svc_analytics.render.workbook.cells import open_workbook
     from svc_analytics.render.workbook.tables import write_table
 
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
-        made_at = from_micros(compared.made_at).replace(tzinfo=None)
-        title = compared.language.text(compared.shown.title)
-        workbook.set_properties({"title": title, "created": made_at})
-        pen = CellWriter(workbook, compared.language)
+    path, title = folder / f"{NAME}.xlsx", compared.language.text(compared.shown.title)
+    with open_workbook(path, title, compared.made_at, compared.language) as pen:
         pen.running = f"{pen.spoken.text(compared.shown.title)} · {compared.names}"
         status_line = status_line_of(compared.sheets[NAME])
         write_sides(pen, compared.shown, compared.names, compared.change, status_line)

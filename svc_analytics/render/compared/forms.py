@@ -87,9 +87,7 @@ def write_moved(pen: CellWriter, title: str, moved: MovedTables, status_line: St
         *((table.title, [replace(table, title="")], "") for table in moved.sentences),
     ):
         page = TableSheet(pen, pen.sheet(name), tables)
-        row = page.write_head(name, [title, *filter(None, [line])]) + 1
-        page.write_tables(row, _last)
-        page.set_up(status_line)
+        page.write(name, [title, *filter(None, [line])], status_line, _last)
 
 
 def _insert_picture(pen: CellWriter, sheet: Any, row: int, change: pa.Table) -> int:

@@ -98,6 +98,13 @@ class TableSheet:
         """Print it one page wide."""
         set_up_print(self.pen, self.sheet, status_line, is_wide=self._is_wide)
 
+    def write(
+        self, title: str, lines: Sequence[str], status_line: StatusLine, adds: Adds = lambda *_: ()
+    ) -> None:
+        """Write what the sheet is, and its tables."""
+        self.write_tables(self.write_head(title, lines) + 1, adds)
+        self.set_up(status_line)
+
     @property
     def _span(self) -> tuple[int, float]:
         """The last column of a text over the whole width, and the letters of its lines."""

@@ -5,11 +5,18 @@ shows no more; one of which the format hides digits has the mark of a rounded nu
 it. Texts are always strings: none becomes a formula, a link or a number.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
+
+import xlsxwriter
 
 from svc_analytics.formatting.cells import (
     COIN,
@@ -26,6 +33,7 @@ from svc_analytics.formatting.cells import (
 )
 from svc_analytics.formatting.texts import escape_formula
 from svc_analytics.formatting.values import value_text
+from svc_analytics.instants import from_micros
 from svc_analytics.language import catalogue
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
@@ -118,6 +126,16 @@ def fifteen_digits(value: Decimal | int) -> Decimal:
     Decimal('12345678901234.6')
     """
     return Decimal(value).normalize(_FIFTEEN)
+
+
+@contextmanager
+def open_workbook(path: Path, title: str, at: int, language: Language) -> Iterator[CellWriter]:
+    """Open a workbook, made at an instant: the same cells give the same bytes."""
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(str(path), options) as workbook:
+        made_at = from_micros(at).replace(tzinfo=None)
+        workbook.set_properties({"title": title, "created": made_at})
+        yield CellWriter(workbook, language)
 
 
 @dataclass

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import xlsxwriter
 
 from svc_analytics.formatting.cells import USD, Cell
 from svc_analytics.formatting.display import DisplayTable, label, names_of
 from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
-from svc_analytics.instants import from_micros, in_words
+from svc_analytics.instants import in_words
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number, name_keys
 from svc_analytics.messages import Message, translated
 from svc_analytics.render import document
@@ -27,7 +26,7 @@ from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, 
 from svc_analytics.render.summary_page import is_of_all_coins
 from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
-from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
+from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in, open_workbook
 from svc_analytics.render.workbook.tables import set_up_print, write_table
 from svc_analytics.warehouse.figures import definitions_table, label_of, moved_table
 
@@ -48,19 +47,17 @@ def write_workbook(
     statement: document.Document, facts: dict[str, Any], path: Path, language: Language = ENGLISH
 ) -> None:
     """Write the workbook; the same statement gives the same bytes."""
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     status_line = document.document_status_line(statement, language)
     statuses = {each.name: each.text for each in document.proof_statuses(statement)}
     facts = facts | {"status": document.status_word(statement), "statuses": statuses}
-    with xlsxwriter.Workbook(str(path), options) as workbook:
-        made_at = from_micros(statement.as_of).replace(tzinfo=None)
-        title = language.text("Statement {label}", label=facts["label"])
-        workbook.set_properties({"title": title, "created": made_at})
-        pen = CellWriter(workbook, language)
+    title = language.text("Statement {label}", label=facts["label"])
+    with open_workbook(path, title, statement.as_of, language) as pen:
         pen.running = running_head(statement, pen.spoken)
         own = StatementTables(statement, status_line)
         _write_statement(pen, statement, facts, own)
-        _write_parts(pen, statement, own)
+        for name, heading, tables, more in _parts(statement, own):
+            page = TableSheet(pen, pen.sheet(name), tables)
+            page.write(heading, [status_line.text, *more], status_line)
         _write_tables(pen, statement, list(_FIRST), status_line)
         _write_definitions(pen, status_line)
         _write_provenance(pen, facts, status_line)
@@ -164,6 +161,8 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 SHEET = "Statement"
+# A sheet's name, its heading, its tables, and the lines above these.
+_Part = tuple[str, str, Sequence[DisplayTable], Sequence[str]]
 _ADDED = {  # which rows above add up to a row, where they do
     "net_sales": ("gross_sales", "payment_fees"),
     "refunds_debited": ("refunds_same_period", "refunds_prior_period", "refunds_unresolved"),
@@ -237,29 +236,14 @@ def _notes(tile: Tile, band: Band) -> Iterator[Message]:
         yield Message("without a USD value: {count}", count=f"{tile.unpriced:,}")
 
 
-def _write_parts(pen: CellWriter, statement: document.Document, own: StatementTables) -> None:
-    """Write sheets of findings by rule, of another currency and of sentences, where any are."""
+def _parts(statement: document.Document, own: StatementTables) -> Iterator[_Part]:
+    """Yield sheets of findings by rule, of another currency and of sentences, where any are."""
     if statement.tables[CHECKS].num_rows:
-        folded = folded_table(statement.tables[CHECKS])
-        _write_part(pen, ("Findings", "Findings"), [folded], own.status_line)
+        yield "Findings", "Findings", [folded_table(statement.tables[CHECKS])], ()
     if external := own.external():
         title = Message("In {CURRENCY}, by external rates", currency=translated(external.currency))
         rates = replace(external.rates, title="Rates used")
-        _write_part(pen, ("External rates", title), [external.figures, rates], own.status_line)
+        yield "External rates", title, [external.figures, rates], ()
     sentences, unread = own.sentences(), statement.unread_sentences
     if sentences or unread:
-        tables = [sentences] if sentences else []
-        _write_part(pen, (TITLE, TITLE), tables, own.status_line, unread)
-
-
-def _write_part(
-    pen: CellWriter,
-    titles: tuple[str, str],
-    tables: Sequence[DisplayTable],
-    status_line: StatusLine,
-    lines: Sequence[str] = (),
-) -> None:
-    """Write a sheet of tables; its titles are what it is called, and what stands above them."""
-    page = TableSheet(pen, pen.sheet(titles[0]), tables)
-    page.write_tables(page.write_head(titles[1], [status_line.text, *lines]) + 1)
-    page.set_up(status_line)
+        yield TITLE, TITLE, [sentences] if sentences else [], unread
