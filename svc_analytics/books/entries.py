@@ -16,12 +16,8 @@ from svc_analytics.books.accounts import Accounts
 from svc_analytics.books.entry import Entry, EntryLine, share_out
 from svc_analytics.books.movements import (
     FIGURES,
-    PAYMENT_FEES,
-    PAYOUT_FEES,
-    PAYOUTS,
-    REFUNDS,
+    NOUNS,
     ROUNDING,
-    SALES,
     UNEXPLAINED,
     WALLET,
     Key,
@@ -35,8 +31,6 @@ from svc_analytics.money import EXACT, format_amount, round_half_up
 DAY, MONTH = "day", "month"
 PROVISIONAL = "PROVISIONAL: "
 Place = tuple[str, str]  # a line's figure, and its coin if it is of the wallet
-_NOUNS = {SALES: "payment", PAYMENT_FEES: "payment", REFUNDS: "refund", UNEXPLAINED: "record"}
-_NOUNS |= {PAYOUTS: "payout", PAYOUT_FEES: "payout", WALLET: "movement"}
 
 
 @dataclass(frozen=True)
@@ -167,7 +161,7 @@ def _mark(booking: Booking) -> str:
 
 def _about(figure: str, count: int) -> str:
     """Say which figure a line is of, and how many records."""
-    noun = _NOUNS[figure] if count == 1 else f"{_NOUNS[figure]}s"
+    noun = NOUNS[figure] if count == 1 else f"{NOUNS[figure]}s"
     return f"{figure.replace('_', ' ').capitalize()}: {count} {noun}"
 
 

@@ -21,6 +21,8 @@ PAYMENT_FEES, PAYOUT_FEES = "payment_fees", "payout_fees"
 WALLET, UNEXPLAINED, ROUNDING = "wallet", "unexplained", "rounding"
 # In the order of an entry's lines.
 FIGURES = (SALES, PAYMENT_FEES, REFUNDS, PAYOUTS, PAYOUT_FEES, UNEXPLAINED, WALLET)
+NOUNS = {SALES: "payment", PAYMENT_FEES: "payment", REFUNDS: "refund", UNEXPLAINED: "record"}
+NOUNS |= {PAYOUTS: "payout", PAYOUT_FEES: "payout", WALLET: "movement"}
 
 Key = tuple[date, str, str]  # day, figure, coin
 _TEXTS = ("entry_id", "kind", "currency", "fee_bearer")

@@ -6,7 +6,7 @@ import json
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -230,7 +230,7 @@ def write_rows(
     """
     if out:
         with output_file(out) as temporary:
-            _WRITERS[Path(out).suffix.lower()](tables, schema, temporary)
+            _write_file(tables, schema, Path(out).suffix.lower(), temporary)
         return {"out": out}
     if as_json:
         return {name: [row for table in tables for row in _verdict_objects(table)]}
@@ -278,29 +278,19 @@ def _safe(text: str) -> str:
     return escape_formula(escape_invisible(text))
 
 
-def _to_csv_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+def _write_file(tables: Iterable[pa.Table], schema: pa.Schema, form: str, path: Path) -> None:
+    """Write rows in one of `FORMS`, a table at a time."""
+    if form == ".parquet":
+        with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
+            for table in tables:
+                writer.write_table(table)
+        return
     with path.open("w", encoding="utf-8", newline="") as file:
-        write_csv(tables, file)
-
-
-def _to_parquet_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
-    with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
-        for table in tables:
-            writer.write_table(table)
-
-
-def _to_json_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
+        if form == ".csv":
+            write_csv(tables, file)
+            return
         lead = "[\n"
-        for table in tables:
-            for row in _verdict_objects(table):
-                file.write(lead + json.dumps(row, ensure_ascii=False))
-                lead = ",\n"
+        for row in (row for table in tables for row in _verdict_objects(table)):
+            file.write(lead + json.dumps(row, ensure_ascii=False))
+            lead = ",\n"
         file.write("\n]\n" if lead != "[\n" else "[]\n")
-
-
-_WRITERS: dict[str, Callable[[Iterable[pa.Table], pa.Schema, Path], None]] = {
-    ".csv": _to_csv_file,
-    ".parquet": _to_parquet_file,
-    ".json": _to_json_file,
-}

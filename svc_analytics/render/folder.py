@@ -92,7 +92,7 @@ class Output:
             if name not in FORMATS:
                 raise ConfigError(f"no format {name!r}: choose from {', '.join(FORMATS)}")
             if name in DOCUMENTS:
-                DOCUMENTS[name].require(self.language)
+                DOCUMENTS[name].require()
 
     def fitting(self, statement: Document) -> "Output":
         """Return it without the forms that a statement of this status or period has not."""

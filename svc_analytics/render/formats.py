@@ -96,7 +96,7 @@ def write_pdf(
     statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
 ) -> Rows:
     """Write `statement.pdf`: the tables, sentences and charts of the page, on A4."""
-    require_pdf(language)
+    require_pdf()
     from svc_analytics.render.pdf import make_paper  # loads matplotlib
 
     paper = make_paper(statement, facts, language)
@@ -106,7 +106,7 @@ def write_pdf(
     return {"statement.pdf": paper.rows}
 
 
-def require_pdf(_: Language = ENGLISH) -> None:
+def require_pdf() -> None:
     """Raise `ConfigError` where Typst is not installed."""
     if not has_typst():
         raise ConfigError(Message("form.no_typst", command=install("pdf")))
@@ -126,7 +126,7 @@ class Form:
     write: Callable[..., Rows]
     is_worded: bool = False  # people read it: it has a language and a look
     is_of_final_month: bool = False  # no other statement has it
-    require: Callable[[Language], None] = lambda language: None  # raises where it cannot be made
+    require: Callable[[], None] = lambda: None  # raises where it cannot be made
 
 
 DOCUMENTS = {

@@ -9,14 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import (
-    COIN,
-    RATIO,
-    SHADES,
-    Cell,
-    CellMaker,
-    number_cell,
-)
+from svc_analytics.formatting.cells import COIN, RATIO, SHADES, Cell, CellMaker, number_cell
 from svc_analytics.formatting.display import DisplayTable, head_of, headings_of, label, lined_up
 from svc_analytics.formatting.status_line import RUNNING, StatusLine, attach, running
 from svc_analytics.formatting.values import rows_of
@@ -28,12 +21,7 @@ from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
 from svc_analytics.render.figures import FigureCells, by_group, meaning, unknown_reason
 from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.render.summary_page import (
-    EXTERNAL,
-    SUBTOTALS,
-    TOTALS,
-    SummaryPage,
-)
+from svc_analytics.render.summary_page import EXTERNAL, SUBTOTALS, TOTALS, SummaryPage
 from svc_analytics.warehouse.figures import as_moved, label_of, moved_table, read_figures
 
 _DAYS = ("day", "occurred_at_local")
@@ -180,30 +168,26 @@ class StatementTables:
     def _cohorts(self, coin: str, rows: Sequence[Mapping[str, Any]]) -> tuple[DisplayTable, bool]:
         across = sorted({row["refund_month"] for row in rows})
         down = sorted({row["payment_month"] for row in rows})
+        is_cut = max(len(across), len(down)) > MOST_MONTHS
+        across, down = across[-MOST_MONTHS:], down[-MOST_MONTHS:]
         charged = {row["payment_month"]: row["charged_total"] for row in rows}
         most: Decimal = max(row["ratio"] or Decimal() for row in rows)
         scale = self.status_line.scales.get(coin)
         crossings = {
             (row["payment_month"], row["refund_month"]): _crossing(row, most, scale) for row in rows
         }
-        totals = lined_up(
-            [
-                [number_cell(charged[paid], COIN, scale, why="unknown")]
-                for paid in down[-MOST_MONTHS:]
-            ]
-        )
+        totals = [[number_cell(charged[paid], COIN, scale, why="unknown")] for paid in down]
         cells = [
             [
                 Cell(self._month(paid), is_fixed=True),
                 *total,
-                *(crossings.get((paid, back), _EMPTY) for back in across[-MOST_MONTHS:]),
+                *(crossings.get((paid, back), _EMPTY) for back in across),
             ]
-            for paid, total in zip(down[-MOST_MONTHS:], totals, strict=True)
+            for paid, total in zip(down, lined_up(totals), strict=True)
         ]
         heads = ["Paid in", Message("Total charged, {coin}", coin=coin)]
-        heads += [self._month(back) for back in across[-MOST_MONTHS:]]
-        shown = DisplayTable(coin, heads, cells, caption=self.status_line.text)
-        return shown, max(len(across), len(down)) > MOST_MONTHS
+        heads += map(self._month, across)
+        return DisplayTable(coin, heads, cells, caption=self.status_line.text), is_cut
 
     def _month(self, month: str) -> str:
         return running(month) if self.status_line.is_running(month) else month
@@ -257,12 +241,7 @@ class StatementTables:
 
     def main(self) -> DisplayTable:
         """Return the face: sales, refunds, payouts and positions."""
-        table = self._of_figures("Figures", self.summary_page.groups)
-        totals, subtotals = (
-            frozenset(place for place, name in enumerate(table.names) if name in names)
-            for names in (TOTALS, SUBTOTALS)
-        )
-        return replace(table, totals=totals, subtotals=subtotals)
+        return self._of_figures("Figures", self.summary_page.groups)
 
     def details(self) -> DisplayTable:
         """Return the summary's other figures; of those in USD all coins add up."""
@@ -289,6 +268,8 @@ class StatementTables:
             ["figure", *coins, self.summary_page.coins.head, *self._external_head()],
             list(map(self._row, names)),
             headings_of(groups),
+            totals=frozenset(place for place, name in enumerate(names) if name in TOTALS),
+            subtotals=frozenset(place for place, name in enumerate(names) if name in SUBTOTALS),
             caption=self.status_line.text,
             names=names,
         )

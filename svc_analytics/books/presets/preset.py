@@ -98,14 +98,14 @@ class Preset:
         return names + [f"{name} in [tracking]" for name in tracking if name not in known]
 
     def check(self, journal: Journal) -> None:
-        """Raise `ConfigError` for what the system would refuse, and say how to mend it."""
+        """Raise `ConfigError` for what the system would refuse, and say how to mend it.
+
+        What it would refuse of the file of accounts is `accounts.refusals`.
+        """
         for problem in self._problems(journal):
             raise ConfigError(f"{self.title} would refuse this: {problem}")
 
     def _problems(self, journal: Journal) -> Iterator[str]:
-        for name in self.required:
-            if name not in journal.settings:
-                yield f"write {name} below [{self.name}] in the file of accounts"
         if journal.places > self.places:
             yield f"{journal.currency} has {journal.places} places, and it takes {self.places}"
         for entry in journal.entries:
@@ -125,10 +125,6 @@ class Preset:
             yield f"{line.figure} is booked on {line.account}, the clearing account itself"
         if abs(line.cents) >= 10 ** (self.digits + journal.places):
             yield f"{line.figure} of {entry.day} has over {self.digits} digits: book it by hand"
-        if self.needs_tax and not line.tax:
-            yield f'no tax code of {line.figure}: write default = "CODE" below [tax]'
-        if line.tax and (why := self.tax.refusal(line.tax)):
-            yield f"a tax code {why}"
 
     def _parts(self, journal: Journal) -> Iterator[Journal]:
         """Yield a journal in parts of whole entries that a file takes."""

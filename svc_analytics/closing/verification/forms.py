@@ -25,7 +25,7 @@ from svc_analytics.closing.table_diff import read_csv
 from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.files import UNREADABLE
-from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.datapackage import DATA_PACKAGE
@@ -191,7 +191,7 @@ def _unprintable(formats: Collection[str]) -> dict[str, Message]:
     texts: dict[str, Message] = {}
     for form in [DOCUMENTS[name] for name in formats if name in DOCUMENTS]:
         try:
-            form.require(ENGLISH)
+            form.require()
         except ConfigError as error:
             why = translated(text_of(error))
             texts |= {file: Message("seal.not_again", name=file, error=why) for file in form.files}

@@ -158,16 +158,9 @@ def compare_sides(
 def change_table(old: Side, new: Side) -> pa.Table:
     """Return the sales less fees and refunds of each coin on both sides, in USD."""
     figure, coins = comparable_figures()["usd_net_settlement"], sorted({*old.figures, *new.figures})
-    columns = {
-        side: [each.value(coin, figure) for coin in coins]
-        for side, each in (("old", old), ("new", new))
-    }
-    return pa.table(
-        {
-            "currency": pa.array(coins, pa.string()),
-            **{side: pa.array(values, _AMOUNT) for side, values in columns.items()},
-        }
-    )
+    before, after = ([side.value(coin, figure) for coin in coins] for side in (old, new))
+    schema = pa.schema({"currency": pa.string(), "old": _AMOUNT, "new": _AMOUNT})
+    return pa.table({"currency": coins, "old": before, "new": after}, schema=schema)
 
 
 def amount_scales(comparison: pa.Table) -> dict[str, int]:

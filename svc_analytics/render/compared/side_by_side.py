@@ -99,49 +99,39 @@ def comparison_tables(
         table = _table(["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
-    order = _StatementOrder.of(old, new)
-    shown.sort(key=order.place)
+    rows_of_coins = [row for side in (old, new) for row in side.figures.values()]
+    groups = summary_page.summary_names(rows_of_coins)
+    face = {name: title for title, names in groups.items() for name in names}
+    shown.sort(key=lambda row: _place(row, [*face]))
     coins = sorted({row["currency"] for row in shown})
-    main = {row["figure"] for row in shown if row["figure"] in order.groups}
+    main = {row["figure"] for row in shown if row["figure"] in face}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
     first = [*_all_coins(heads, maker, old, new, main)] if is_whole else []
     return first + [
-        _block(coin, heads, maker, order, [row for row in shown if row["currency"] == coin])
+        _block(coin, heads, maker, face, [row for row in shown if row["currency"] == coin])
         for coin in coins
     ]
 
 
-@dataclass(frozen=True)
-class _StatementOrder:
-    """The order of a statement: the figures of its face, then the others by group."""
+def _place(row: Row, face: Sequence[str]) -> tuple[bool, int]:
+    """Return where a figure stands in a statement: on its face, or in its group behind it."""
+    if row["figure"] in face:
+        return False, face.index(row["figure"])
+    return True, [*figure_groups()].index(row["group"])
 
-    groups: Mapping[str, str]  # of the face's figures, in their order
 
-    @classmethod
-    def of(cls, *sides: Side) -> _StatementOrder:
-        """Return the order of statements side by side."""
-        rows = [row for side in sides for row in side.figures.values()]
-        groups = summary_page.summary_names(rows)
-        return cls({name: title for title, names in groups.items() for name in names})
-
-    def place(self, row: Row) -> tuple[bool, int]:
-        """Return where a figure stands; those of one place keep their order."""
-        if row["figure"] in self.groups:
-            return False, [*self.groups].index(row["figure"])
-        return True, [*figure_groups()].index(row["group"])
-
-    def heading(self, row: Row) -> str:
-        """Return the group that a figure stands in."""
-        group = str(row["group"])
-        rest = more_on(group) if group in self.groups.values() else group
-        return self.groups.get(row["figure"], rest)
+def _heading(row: Row, face: Mapping[str, str]) -> str:
+    """Return the group that a figure stands in; `face` has that of each on the face."""
+    group = str(row["group"])
+    rest = more_on(group) if group in face.values() else group
+    return face.get(row["figure"], rest)
 
 
 def _block(
-    coin: str, heads: list[str], maker: _Maker, order: _StatementOrder, rows: Sequence[Row]
+    coin: str, heads: list[str], maker: _Maker, face: Mapping[str, str], rows: Sequence[Row]
 ) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
-    return _table([coin, *heads], cells, list(map(order.heading, rows)), rows)
+    return _table([coin, *heads], cells, [_heading(row, face) for row in rows], rows)
 
 
 def _all_coins(
