@@ -179,7 +179,7 @@ def _label_places(axes: Axes, table: Table, places: dict[Any, int]) -> None:
         most = max(_letters(axes, min(len(labelled), drawing.MOST_TICKS)), 4)
         drawing.label_places(axes, [cut_short(single_line(text), most) for text in labelled])
         axes.set_xlim(-0.6, max(len(labelled), 1) - 0.4)
-    drawing.mark_running(axes, drawing.running_place(table, labelled, list(places.values())), what)
+    drawing.mark_running(axes, table, labelled, list(places.values()), what)
 
 
 def _label_values(axes: Axes, name: str, rows: Sequence[Row], common: str) -> None:

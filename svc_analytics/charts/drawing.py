@@ -88,10 +88,15 @@ def signed_bars(bars: Callable[..., Any], values: Sequence[tuple[int, Decimal]])
             bars(places, lengths, 0.8, **look)
 
 
-def mark_running(axes: Axes, place: float | None, what: str) -> None:
-    """Shade the place of a day or month that is not over; None shades nothing."""
+def mark_running(
+    axes: Axes, table: Table, values: Sequence[Any], places: Sequence[int], what: str
+) -> int | None:
+    """Shade the first day or month that is not over; return its place, None where all are."""
+    is_running, pairs = status_line_of(table).is_running, zip(values, places, strict=True)
+    place = next((place for value, place in pairs if is_running(value)), None)
     if place is not None:
         _shade(axes, place - 0.5, place + 0.5, what)
+    return place
 
 
 def mark_running_month(axes: Axes, table: Table, last: float) -> None:
@@ -113,13 +118,6 @@ def labels(rows: list[Row]) -> list[str]:
     return [str(row[name]) for row in rows]
 
 
-def running_place(table: Table, values: Sequence[Any], places: Sequence[int]) -> int | None:
-    """Return the place of the first day or month that is not over; None where all are."""
-    status_line = status_line_of(table)
-    pairs = zip(values, places, strict=True)
-    return next((place for value, place in pairs if status_line.is_running(value)), None)
-
-
 def is_month(text: str) -> bool:
     """Whether a text is a month, such as `2026-10`."""
     return bool(_MONTH.fullmatch(text))
@@ -138,11 +136,6 @@ def all_months(labels: Iterable[str]) -> list[str]:
     if last - first >= MOST_MONTHS:
         return months
     return [f"{n // 12:04}-{n % 12 + 1:02}" for n in range(first, last + 1)]
-
-
-def all_days(table: Table) -> list[int]:
-    """Return the days of all coins, so that their charts have the same axis."""
-    return sorted({row["day"].toordinal() for row in rows_of(table)})
 
 
 def mark_unknown(axes: Axes, places: Sequence[float]) -> None:
@@ -187,8 +180,8 @@ def label_days(axes: Axes, days: list[int]) -> None:
 
 def finish_days(axes: Axes, table: Table, unit: str) -> None:
     """Finish axes of amounts by day: the days of all coins, the running one shaded, a legend."""
-    days = all_days(table)
-    mark_running(axes, running_place(table, list(map(date.fromordinal, days)), days), "day")
+    days = sorted({row["day"].toordinal() for row in rows_of(table)})
+    mark_running(axes, table, list(map(date.fromordinal, days)), days, "day")
     label_days(axes, days)
     amount_axis(axes.yaxis)
     axes.set_ylabel(apart(axes, unit))

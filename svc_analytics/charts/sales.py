@@ -198,8 +198,7 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
         look = {"linewidth": 1.4, "markersize": 3.5} | drawing.LINES[number % len(drawing.LINES)]
         axes.plot(range(len(shown)), heights, label=coin, **look)
         drawn += [height for height in heights if height == height]
-    running = drawing.running_place(table, shown, range(len(shown)))
-    drawing.mark_running(axes, running, "month")
+    running = drawing.mark_running(axes, table, shown, range(len(shown)), "month")
     drawing.label_places(axes, shown)
     drawing.percent_axis(axes.yaxis, drawn)
     axes.grid(axis="y")

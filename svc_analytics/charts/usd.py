@@ -81,8 +81,7 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
         _draw_year_before(axes, left, shown)
     unknown = [place for place, month in enumerate(shown) if None in left.get(month, {}).values()]
     drawing.mark_unknown(axes, unknown)
-    running = drawing.running_place(table, shown, range(len(shown)))
-    drawing.mark_running(axes, running, "month")
+    running = drawing.mark_running(axes, table, shown, range(len(shown)), "month")
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
     axes.margins(y=0.12)  # the total of the newest month stands above it

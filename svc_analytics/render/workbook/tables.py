@@ -26,20 +26,8 @@ from svc_analytics.formatting.status_line import RUNNING, StatusLine, running
 from svc_analytics.formatting.texts import FORMULA
 from svc_analytics.language.catalogue import WORDED, Language, isolate, isolate_right_to_left
 from svc_analytics.messages import MESSAGE_COLUMN, TEXTS, Message, stored_text, translated
-from svc_analytics.render.workbook.cells import (
-    DAY_FORMAT,
-    EXACT_DIGITS,
-    LINE_HEIGHT,
-    LONGEST_TEXT,
-    RICH,
-    UNREADABLE,
-    CellWriter,
-    fifteen_digits,
-    format_of,
-    lines_in,
-    shown_places,
-    whole_digits,
-)
+from svc_analytics.render.workbook import cells
+from svc_analytics.render.workbook.cells import CellWriter
 from svc_analytics.warehouse.figures import label_of, read_figures
 
 HEAD = 1  # the row of the column heads, below the caption
@@ -126,7 +114,7 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
         )
         is_long = pc.match_substring(texts, ".")
     else:
-        is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
+        is_long = pc.greater(significant_digits(texts), cells.EXACT_DIGITS)
     is_exact = values.is_exact_number(field) or pa.types.is_timestamp(field.type)
     has_exact = is_exact and pc.any(is_long).as_py() is True
     if not language.is_english and field.name in WORDED:
@@ -159,8 +147,10 @@ def _write_heads(
     """Write the heads; what stands behind is folded away, one click from sight."""
     look = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
     if not pen.language.is_english:  # programs do not see how high such a row is
-        lines = [lines_in(pen.worded(each.head, is_broken=True), each.width) for each in columns]
-        sheet.set_row(HEAD, LINE_HEIGHT * max(lines, default=1))
+        lines = [
+            cells.lines_in(pen.worded(each.head, is_broken=True), each.width) for each in columns
+        ]
+        sheet.set_row(HEAD, cells.LINE_HEIGHT * max(lines, default=1))
     for place, column in enumerate(columns):
         align = "right" if values.is_exact_number(column.field) else pen.start
         own = {"align": align} | ({"indent": 1} if "indent" in column.look else {})
@@ -194,7 +184,7 @@ def _longest(table: pa.Table) -> dict[str, int]:
     longest: dict[str, int] = {}
     for row in table.group_by("currency").aggregate(ends).to_pylist():
         currency = str(row.pop("currency"))
-        digits = [whole_digits(value) for value in row.values() if value is not None]
+        digits = [cells.whole_digits(value) for value in row.values() if value is not None]
         longest[currency] = max(digits, default=1)
     return longest
 
@@ -238,7 +228,7 @@ def _printed(pen: CellWriter, text: str) -> str:
 
 WriteCell = Callable[[int, int, int], None]  # of a row of the table: to this row and place
 _WRAPPED = 58  # letters of a line of the widest column
-_ODD = f"{FORMULA}|^{RICH}|[{''.join(map(chr, UNREADABLE))}]"
+_ODD = f"{FORMULA}|^{cells.RICH}|[{''.join(map(chr, cells.UNREADABLE))}]"
 
 
 @dataclass(frozen=True)
@@ -255,7 +245,7 @@ class SheetRows:
     def heighten(self, row: int, lines: int) -> None:
         """Make a row high enough for lines of text."""
         self.lines[row] = max(lines, self.lines.get(row, 1))
-        self.sheet.set_row(row, LINE_HEIGHT * self.lines[row])
+        self.sheet.set_row(row, cells.LINE_HEIGHT * self.lines[row])
 
     def writer(self, layout: _ColumnLayout) -> WriteCell:
         """Return the writer of a column's cells; an unknown value is empty."""
@@ -290,7 +280,7 @@ class SheetRows:
 
     def _texts(self, array: pa.Array, look: dict[str, Any]) -> WriteCell:
         """Return the writer of texts; like a formula or XML, or too long, one goes a longer way."""
-        is_long = pc.greater(pc.utf8_length(array), LONGEST_TEXT)
+        is_long = pc.greater(pc.utf8_length(array), cells.LONGEST_TEXT)
         is_odd = pc.or_(pc.match_substring_regex(array, _ODD), is_long).to_pylist()
         texts, style = array.to_pylist(), self.pen.look(**look) if look else None
 
@@ -298,7 +288,7 @@ class SheetRows:
             if not (text := texts[index]):
                 return
             if "text_wrap" in look and len(text) > _WRAPPED:
-                self.heighten(row, lines_in(text, _WRAPPED))
+                self.heighten(row, cells.lines_in(text, _WRAPPED))
             if is_odd[index]:
                 self.pen.text(self.sheet, row, place, text, **look)
             else:
@@ -319,9 +309,9 @@ class SheetRows:
             key = coin, kind, rate_places(value) if kind == RATE else 0
             if key not in looks:
                 scale = scale_of(self.status_line.scales, coin)
-                places = shown_places(kind, scale, self.longest.get(coin, 1), value)
-                looks[key] = self.pen.number_look(format_of(kind, places))
-            self.sheet.write_number(row, place, fifteen_digits(value), looks[key])
+                places = cells.shown_places(kind, scale, self.longest.get(coin, 1), value)
+                looks[key] = self.pen.number_look(cells.format_of(kind, places))
+            self.sheet.write_number(row, place, cells.fifteen_digits(value), looks[key])
 
         return write
 
@@ -344,7 +334,7 @@ class SheetRows:
                 sheet.write_boolean(row, place, value)
             elif isinstance(value, date):
                 mark = f'" {pen.language.text(RUNNING)}"' if is_running else ""
-                pen.instant(sheet, row, place, value, DAY_FORMAT + mark)
+                pen.instant(sheet, row, place, value, cells.DAY_FORMAT + mark)
             elif isinstance(value, (list, dict)):
                 text = json.dumps(value, ensure_ascii=False, default=values.value_text)
                 pen.text(sheet, row, place, text, **pen.left_to_right)
