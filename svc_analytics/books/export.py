@@ -24,17 +24,7 @@ from svc_analytics.books.booked import (
 )
 from svc_analytics.books.entries import DAY, Booking, make_entries
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.movements import (
-    PAYMENT_FEES,
-    PAYOUT_FEES,
-    PAYOUTS,
-    REFUNDS,
-    SALES,
-    UNEXPLAINED,
-    WALLET,
-    Movements,
-    read_movements,
-)
+from svc_analytics.books.movements import STEPS, WALLET, Movements, read_movements
 from svc_analytics.books.presets.csv_files import csv_lines
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.config import read_rates_path
@@ -219,13 +209,6 @@ def figures_of(books: Books) -> dict[str, Any]:
 # basis and no tax lots: which unit was sold is not known.
 
 
-# Each step of the wallet, and the figures whose other side it is.
-STEPS = {
-    "additions": (SALES,),
-    "dispositions": (REFUNDS, PAYOUTS),
-    "fees": (PAYMENT_FEES, PAYOUT_FEES),
-    "unexplained": (UNEXPLAINED,),
-}
 COLUMNS = (
     *("coin", "currency", "opening_units", *(f"{name}_units" for name in STEPS), "closing_units"),
     *(f"{name}_value" for name in STEPS),

@@ -23,6 +23,13 @@ WALLET, UNEXPLAINED, ROUNDING = "wallet", "unexplained", "rounding"
 FIGURES = (SALES, PAYMENT_FEES, REFUNDS, PAYOUTS, PAYOUT_FEES, UNEXPLAINED, WALLET)
 NOUNS = {SALES: "payment", PAYMENT_FEES: "payment", REFUNDS: "refund", UNEXPLAINED: "record"}
 NOUNS |= {PAYOUTS: "payout", PAYOUT_FEES: "payout", WALLET: "movement"}
+# Each step of the wallet, and the figures whose other side it is.
+STEPS = {
+    "additions": (SALES,),
+    "dispositions": (REFUNDS, PAYOUTS),
+    "fees": (PAYMENT_FEES, PAYOUT_FEES),
+    "unexplained": (UNEXPLAINED,),
+}
 
 Key = tuple[date, str, str]  # day, figure, coin
 _TEXTS = ("entry_id", "kind", "currency", "fee_bearer")

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting import values
+from svc_analytics.formatting.cells import paddings, plain_spaces
 from svc_analytics.formatting.status_line import frame_attributes
 from svc_analytics.formatting.texts import (
     FORMULA,
@@ -144,7 +145,9 @@ def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
         [cut_short(line, longest or len(line)) for line in map(single_line, row)] for row in texts
     ]
     columns = [
-        align_decimal_points(list(column)) if right else list(column)
+        [text + plain_spaces(pad) for text, pad in zip(column, paddings(column), strict=True)]
+        if right
+        else column
         for column, right in zip(zip(*rows, strict=True), rights, strict=False)
     ]
     return align(table.column_names, list(map(list, zip(*columns, strict=True))), rights)
@@ -169,20 +172,6 @@ def align(
         for row in [header, rule, *rows]
     ]
     return "\n".join(lines)
-
-
-def align_decimal_points(cells: list[str]) -> list[str]:
-    """Pad numbers on the right, so that right-aligned points are below one another.
-
-    >>> align_decimal_points(["1.25", "3", "-"])
-    ['1.25', '3   ', '-   ']
-    """
-    fractions = [0 if ":" in cell else len(cell) - len(cell.partition(".")[0]) for cell in cells]
-    longest = max(fractions, default=0)
-    return [
-        cell if ":" in cell else cell + " " * (longest - fraction)
-        for cell, fraction in zip(cells, fractions, strict=True)
-    ]
 
 
 def _plain(value: Any) -> Any:

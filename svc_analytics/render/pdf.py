@@ -27,7 +27,6 @@ from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.front import foot_text, running_head
 from svc_analytics.render.page import page_blocks, template_environment
-from svc_analytics.render.summary_page import is_of_all_coins
 from svc_analytics.render.words import PageWords
 
 _FIRST_STRONG = "\N{FIRST STRONG ISOLATE}"
@@ -134,7 +133,7 @@ class BlockOfColumns:
 def blocks_of_figures(table: DisplayTable, language: Language) -> list[BlockOfColumns]:
     """Cut figures by coin into blocks, all coins together first where there is more than one."""
     header = table.header
-    end = next(filter(lambda at: is_of_all_coins(header[at]), range(len(header))), len(header))
+    end = min(table.sums, default=len(header))
     coins, totals = range(1, end), range(end, len(header))
     needs = {place: _need(table, place, language) for place in range(1, len(header))}
     if _HEAD + sum(needs.values()) <= UPRIGHT:

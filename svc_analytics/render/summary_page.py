@@ -20,8 +20,6 @@ from svc_analytics.render.document import Document
 from svc_analytics.warehouse.figures import PRICED, as_moved, read_figures
 
 ALL_COINS = Message("All coins, USD")
-_ALL_BUT = "All coins but {coins}, USD"
-_ALL_BUT_MORE = "All coins but {coins} and {count} more, USD"
 _MOST_NAMED = 3
 Row = Mapping[str, Any]
 _PAYMENTS, _REFUNDS, _PAYOUTS = PRICED
@@ -146,14 +144,10 @@ def head_of_sum(left_out: Sequence[str]) -> Message:
     if not left_out:
         return ALL_COINS
     if len(left_out) <= _MOST_NAMED:
-        return Message(_ALL_BUT, coins=", ".join(left_out))
+        return Message("All coins but {coins}, USD", coins=", ".join(left_out))
     named = left_out[: _MOST_NAMED - 1]
-    return Message(_ALL_BUT_MORE, coins=", ".join(named), count=len(left_out) - len(named))
-
-
-def is_of_all_coins(head: str) -> bool:
-    """Whether a column is headed as the sums in USD of all coins are."""
-    return isinstance(head, Message) and head.code in (ALL_COINS.code, _ALL_BUT, _ALL_BUT_MORE)
+    text = "All coins but {coins} and {count} more, USD"
+    return Message(text, coins=", ".join(named), count=len(left_out) - len(named))
 
 
 def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:

@@ -272,6 +272,7 @@ class StatementTables:
             subtotals=frozenset(place for place, name in enumerate(names) if name in SUBTOTALS),
             caption=self.status_line.text,
             names=names,
+            sums=frozenset({len(coins) + 1}),
         )
 
     def _row(self, name: str) -> list[Cell]:

@@ -75,8 +75,11 @@ def csv_text(
     of_entry: Columns = _NO_COLUMNS,
     tracked: Iterable[str] = (),
 ) -> str:
-    """Write a row for each line; the columns of an entry are empty but on its first line."""
-    names = [*tracked]
+    """Write a row for each line; the columns of an entry are empty but on its first line.
+
+    What the merchant tracks, of what a system has columns for, stands behind them.
+    """
+    names = [name for name in tracked if name in journal.tracking]
     lines = [[*of_entry, *of_line, *names]]
     for entry in journal.entries:
         for place, line in enumerate(entry.lines):
@@ -102,11 +105,6 @@ def _with_rates(row: CsvRow) -> str:
     return harmless(", ".join(filter(None, [text, row.entry.rates])), 4000)
 
 
-def _write_qbo(journal: Journal) -> str:
-    tracked = [name for name in _QBO_TRACKED if name in journal.tracking]
-    return csv_text(journal, _QBO_COLUMNS, tracked=tracked)
-
-
 # QuickBooks Online: Settings, Import data, Journal entries.
 _QBO_COLUMNS: Columns = {
     "JournalNo": _entry_id,
@@ -121,7 +119,7 @@ QBO = Preset(
     "qbo",
     "QuickBooks Online",
     "csv",
-    _write_qbo,
+    partial(csv_text, of_line=_QBO_COLUMNS, tracked=_QBO_TRACKED),
     arrives="posts at once",
     again="each entry is refused while the warning of a journal number used twice is on; "
     "with the warning off, all is booked twice",

@@ -23,7 +23,6 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.render import document
 from svc_analytics.render.findings import CHECKS, folded_table, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.summary_page import is_of_all_coins
 from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in, open_workbook
@@ -204,7 +203,7 @@ def _adds(table: DisplayTable, place: Place) -> Iterator[tuple[str, Place]]:
     names = list(table.names)
     above = [name for name in _ADDED.get(names[row], ()) if name in names] if names else []
     yield from (("", (names.index(name), column)) for name in above)
-    if names and not above and is_of_all_coins(table.header[column]):
+    if not above and column in table.sums:
         yield from (("", (row, coin)) for coin in range(1, column))
 
 
