@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 _Text = TypeVar("_Text", bound=str)
 ENGLISH = Path(__file__).parent / "language" / "en.toml"
-MESSAGE_COLUMN = (
-    "message"  # the column of a table that keeps, as JSON, what one of TEXTS is made of
-)
+# The column of a table that keeps, as JSON, what one of TEXTS is made of.
+MESSAGE_COLUMN = "message"
 TEXTS = ("detail", "note")
 PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")  # of a value in a text
 

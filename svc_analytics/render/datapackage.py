@@ -77,12 +77,9 @@ def write_datapackage(statement: Document, folder: Path, files: Collection[str])
 
 def _tables(files: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the names of tables with the form that is described, in the order of their files."""
-    known: dict[str, set[str]] = {}
-    for stem, _, suffix in (file.rpartition(".") for file in files):
-        if suffix in _FORMS:
-            known.setdefault(stem, set()).add(suffix)
-    for stem, suffixes in known.items():
-        yield stem, "csv" if "csv" in suffixes else "parquet"
+    parts = (file.rpartition(".") for file in files)
+    for stem in dict.fromkeys(stem for stem, _, suffix in parts if suffix in _FORMS):
+        yield stem, "csv" if f"{stem}.csv" in files else "parquet"
 
 
 def _resource(statement: Document, name: str, form: str) -> dict[str, Any]:

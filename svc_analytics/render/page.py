@@ -30,9 +30,8 @@ from svc_analytics.warehouse.figures import in_sentence
 from svc_analytics.webhooks.reconcile import describe
 
 MOST_CHARTED = 8  # coins
-ACROSS = (
-    9.0  # inches that charts as wide as the text are drawn for, wider than a sheet, less a page
-)
+# Inches that charts as wide as the text are drawn for: wider than a sheet, less than a page.
+ACROSS = 9.0
 MOST_REASONS = 3  # in the head; the others are told further below
 LINE_COLUMNS = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),

@@ -214,9 +214,8 @@ def _lines(cell: Cell, language: Language) -> list[str]:
 FONT = "DejaVuSans.ttf"
 MOST_LETTERS = 20  # that are named
 _UNSEEN = {"Cc", "Cf", "Zs", "Zl", "Zp"}  # marks and spaces
-_STANDARD: Final = (
-    "ua-1"  # for readers that do not see it: tags, a language, a text for each picture
-)
+# For readers that do not see it: tags, a language, a text for each picture.
+_STANDARD: Final = "ua-1"
 
 
 @dataclass(frozen=True)
