@@ -45,7 +45,7 @@ def stated_rows(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
 
 
 def opening_worth(tables: Mapping[str, pa.Table], period: Period) -> dict[str, Decimal | None]:
-    """Return what each coin was worth when a period opened: what the month before closed with.
+    """Return the worth of each coin as a period opened: that with which the month before closed.
 
     That is the statement's own table of the months, where it has that month.
     """

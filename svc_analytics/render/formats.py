@@ -73,11 +73,11 @@ def write_html(
 
 def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `journal.csv` and `journal.beancount`: movements as balanced entries."""
-    made = journal.make_journal(statement)
-    journal.check_balanced(made)
-    postings = journal.write_postings(made, folder / "journal.csv")
-    journal.write_beancount(made, facts, folder / "journal.beancount")
-    return {"journal.csv": postings, "journal.beancount": len(made.entries)}
+    ledger = journal.make_journal(statement)
+    journal.check_balanced(ledger)
+    postings = journal.write_postings(ledger, folder / "journal.csv")
+    journal.write_beancount(ledger, facts, folder / "journal.beancount")
+    return {"journal.csv": postings, "journal.beancount": len(ledger.entries)}
 
 
 def write_books(statement: Document, facts: Facts, folder: Path) -> Rows:

@@ -285,10 +285,7 @@ NETSUITE = Preset(
 _PLAIN: Mapping[str, tuple[str, Callable[[CsvRow], str]]] = {
     "entry_id": ("the entry, whose lines sum to zero", _entry_id),
     "day": ("day of the entry", _day),
-    "narration": (
-        "what the entry is about, in words",
-        lambda row: row.narration(4000),
-    ),
+    "narration": ("what the entry is about, in words", lambda row: row.narration(4000)),
     "figure": ("the figure that the line is of", lambda row: row.line.figure),
     "coin": (
         "coin slug; empty where the line is of all",
