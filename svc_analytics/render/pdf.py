@@ -22,7 +22,7 @@ from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import SECOND
 from svc_analytics.language import catalogue
-from svc_analytics.language.catalogue import Language
+from svc_analytics.language.catalogue import Language, without_marks
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.front import foot_text, running_head
@@ -185,7 +185,7 @@ def _need(table: DisplayTable, place: int, language: Language, *, is_whole: bool
     A day of two calendars may stand in two lines, unless each cell is to be whole.
     """
     cells = [row[place] for row in (*table.rows, table.footer) if row]
-    head = catalogue.without_marks(language.text(table.header[place]))
+    head = without_marks(language.text(table.header[place]))
     words = [head] if len(head) < _NARROWEST else head.split()
     below = [ceil(len(cell.below.text) * _BELOW) for cell in cells if cell.below]
     shown = [_lines(cell, language) for cell in cells]
