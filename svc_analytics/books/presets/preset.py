@@ -106,6 +106,9 @@ class Preset:
             raise ConfigError(f"{self.title} would refuse this: {problem}")
 
     def _problems(self, journal: Journal) -> Iterator[str]:
+        for name in self.required:
+            if name not in journal.settings:
+                yield f"write {name} below [{self.name}] in the file of accounts"
         if journal.places > self.places:
             yield f"{journal.currency} has {journal.places} places, and it takes {self.places}"
         for entry in journal.entries:
