@@ -37,19 +37,8 @@ _OFFER = (
 
 # They take streams, or are for programs that write the lake.
 _INNER = {
-    *(
-        "clocks",
-        "connect",
-        "service",
-        "coverage",
-        "folder",
-        "footers",
-        "month_path",
-        "months",
-        "require",
-        "snapshot",
-    ),
-    *("earlier_profiles", "engine_data", "refresh", "storage"),
+    *("clocks", "connect", "coverage", "earlier_profiles", "engine_data", "folder", "footers"),
+    *("month_path", "months", "refresh", "require", "service", "snapshot", "storage"),
 }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics import money
 from svc_analytics.arguments import Instant, as_instant, check, check_path, described
 from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError
@@ -22,15 +23,6 @@ from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import now as now_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.money import (
-    EXACT,
-    INTEGER_DIGITS,
-    RATIO_SCALE,
-    SCALE,
-    format_amount,
-    group_digits,
-    round_half_up,
-)
 from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.render.document import status_text
@@ -279,9 +271,9 @@ class GroupStatement(Displayable):
         return text_table(coin, [coin, *heads, TOTAL], rows)
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     """Write a figure with every digit; what has no value is a dash."""
-    return "–" if value is None else group_digits(format_amount(value))  # type: ignore[arg-type]
+    return "–" if value is None else money.group_digits(money.format_amount(value))
 
 
 # ---------- The figures of several merchants' statements
@@ -297,7 +289,7 @@ _REFUNDED = ("refunded_to_date", "charged_total", "open_refundable")
 FIGURES = pa.schema(
     [
         *((name, pa.string()) for name in ("merchant_id", "currency", "figure", "label", "unit")),
-        ("value", pa.decimal128(INTEGER_DIGITS + SCALE, SCALE)),
+        ("value", pa.decimal128(money.INTEGER_DIGITS + money.SCALE, money.SCALE)),
         ("note", pa.string()),  # why there is no value
     ]
 )
@@ -348,14 +340,14 @@ def _sum(parts: Mapping[str, Decimal | None]) -> Decimal | None:
     """
     total = Decimal(0)
     for part in parts.values():
-        total = EXACT.add(total, part or Decimal(0))
-    return total if total.copy_abs() < Decimal(10) ** INTEGER_DIGITS else None
+        total = money.EXACT.add(total, part or Decimal(0))
+    return total if total.copy_abs() < Decimal(10) ** money.INTEGER_DIGITS else None
 
 
 def _refunded(sums: Mapping[str, Decimal | None]) -> dict[str, Decimal | None]:
     name, *operands = _REFUNDED
     charged, left = (sums.get(each) for each in operands)
-    return {name: None if charged is None or left is None else EXACT.subtract(charged, left)}
+    return {name: None if charged is None or left is None else money.EXACT.subtract(charged, left)}
 
 
 def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
@@ -366,7 +358,7 @@ def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
     """
     if part is None or not whole:
         return None
-    return round_half_up(Fraction(part) / Fraction(whole), RATIO_SCALE)
+    return money.round_half_up(Fraction(part) / Fraction(whole), money.RATIO_SCALE)
 
 
 def _why_no_ratio(figure: Figure) -> str:

@@ -26,17 +26,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.seals import (
-    COLUMNS,
-    STATEMENTS,
-    Manifest,
-    Register,
-    Row,
-    all_sealed,
-    read_register,
-    register_seal,
-    seal_of,
-)
+from svc_analytics import files
+from svc_analytics.closing import seals
 from svc_analytics.errors import (
     ConfigError,
     LakeError,
@@ -45,25 +36,11 @@ from svc_analytics.errors import (
     StoreUnavailable,
     text_of,
 )
-from svc_analytics.files import (
-    UNREADABLE,
-    atomic_write,
-    locked,
-    make_folder,
-    state_folder,
-    write_json,
-)
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message, translated
-from svc_analytics.proofs.checkpoint import (
-    CHAIN,
-    CHAIN_SIGNATURE,
-    checkpoint_text,
-    tree_of,
-    write_checkpoint,
-)
+from svc_analytics.proofs import checkpoint
 from svc_analytics.proofs.tree import consistency, is_consistent, require_secret, root_of
 from svc_analytics.proofs.verify import Result, begins, chain_leaf, read_chain
 from svc_analytics.storage import merge_into
@@ -78,7 +55,7 @@ _MONTH = ("label", "calendar", "zone", "version")
 
 def digest_of(manifest: dict[str, Any]) -> str | None:
     """Hash the checkpoint of a sealed manifest; None where an earlier release sealed it."""
-    text = checkpoint_text(manifest)
+    text = checkpoint.checkpoint_text(manifest)
     return None if text is None else sha256(text.encode()).hexdigest()
 
 
@@ -107,21 +84,22 @@ def chain_text(merchant_id: object, entries: Sequence[Entry], before: Chain | No
     return json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
 
 
-def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
+def seal_folder(lake: Lake, folder: Path, manifest: seals.Manifest) -> str:
     """Return the seal of a folder, which the lake's register and its chain then know.
 
     The manifest gains its tree, which the seal covers, and the folder its checkpoint.
     """
-    manifest["tree"] = tree_of(folder, manifest, require_secret(lake.storage), lake.storage)
-    seal = seal_of(manifest)
+    secret = require_secret(lake.storage)
+    manifest["tree"] = checkpoint.tree_of(folder, manifest, secret, lake.storage)
+    seal = seals.seal_of(manifest)
     keep_chain(lake)  # refuses one that was altered, before the register has the seal
-    register_seal(lake.storage, manifest, seal)
-    write_checkpoint(folder, manifest | {"seal": seal})
+    seals.register_seal(lake.storage, manifest, seal)
+    checkpoint.write_checkpoint(folder, manifest | {"seal": seal})
     keep_chain(lake, manifest | {"seal": seal})
     return seal
 
 
-def keep_chain(lake: Lake, new: Manifest | None = None) -> None:
+def keep_chain(lake: Lake, new: seals.Manifest | None = None) -> None:
     """Write the seals of the register that the chain lacks; `new` is not in its place yet.
 
     A signature of the shorter chain is removed, where that may be: it is of another text. Raises
@@ -130,48 +108,48 @@ def keep_chain(lake: Lake, new: Manifest | None = None) -> None:
     merge_into(lake.storage, partial(_keep_chain, lake, new))
 
 
-def _keep_chain(lake: Lake, new: Manifest | None) -> None:
-    statements = lake.path / STATEMENTS
-    register = read_register(statements)
+def _keep_chain(lake: Lake, new: seals.Manifest | None) -> None:
+    statements = lake.path / seals.STATEMENTS
+    register = seals.read_register(statements)
     known = read_known(statements, register)
     own = {new["seal"]: digest_of(new)} if new else {}
     listed = known["checkpoints"] if known else []
     # Another machine may have listed a month while its folder was not in its place.
     entries = [each | {"checkpoint": own.get(each["seal"], each["checkpoint"])} for each in listed]
     if rows := register.rows[len(listed) :]:
-        digests = {each["seal"]: digest_of(each) for _, each in all_sealed(statements)} | own
+        digests = {each["seal"]: digest_of(each) for _, each in seals.all_sealed(statements)} | own
         entries += [_entry(row, digests) for row in rows]
     if entries == listed:
         return
     try:
-        lake.storage.remove(statements / CHAIN_SIGNATURE)
+        lake.storage.remove(statements / checkpoint.CHAIN_SIGNATURE)
     except StoreUnavailable:
         raise
     except StoreError:  # of a bucket where nothing may be deleted: no reason to stop behind a seal
-        LOG.warning("%s could not be removed: it is of a shorter chain", CHAIN_SIGNATURE)
-    with lake.storage.write(statements / CHAIN) as temporary:
+        LOG.warning("%s could not be removed: it is of a shorter chain", checkpoint.CHAIN_SIGNATURE)
+    with lake.storage.write(statements / checkpoint.CHAIN) as temporary:
         text = chain_text(lake.merchant_id, entries, known)
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _entry(row: Row, digests: Mapping[str, str | None]) -> Entry:
-    facts = dict(zip(COLUMNS, row, strict=True))
+def _entry(row: seals.Row, digests: Mapping[str, str | None]) -> Entry:
+    facts = dict(zip(seals.COLUMNS, row, strict=True))
     return facts | {"version": int(facts["version"]), "checkpoint": digests.get(facts["seal"])}
 
 
-def read_known(statements: Path, register: Register) -> Chain | None:
+def read_known(statements: Path, register: seals.Register) -> Chain | None:
     """Read the chain of a lake; None where it has none.
 
     Raises `LakeError` for one that does not begin as the register does.
     """
-    path = statements / CHAIN
+    path = statements / checkpoint.CHAIN
     if not path.exists():
         return None
     try:
         known = read_chain(path.read_bytes())
         require_beginning(known)
-        rows = [tuple(str(each[name]) for name in COLUMNS) for each in known["checkpoints"]]
-    except (Result, *UNREADABLE) as error:
+        rows = [tuple(str(each[name]) for name in seals.COLUMNS) for each in known["checkpoints"]]
+    except (Result, *files.UNREADABLE) as error:
         raise LakeError(Message("seal.chain_altered", path=path)) from error
     if rows != [*register.rows[: len(rows)]]:
         raise LakeError(Message("seal.chain_differs", path=path))
@@ -183,8 +161,8 @@ def chain_faults(lake: Lake | None) -> list[Message]:
 
     One that lacks the newest seals is none: the next close lists them.
     """
-    statements = lake.path / STATEMENTS if lake else None
-    register = read_register(statements) if statements else Register()
+    statements = lake.path / seals.STATEMENTS if lake else None
+    register = seals.read_register(statements) if statements else seals.Register()
     if statements is None or not register.rows:
         return []
     try:
@@ -193,10 +171,10 @@ def chain_faults(lake: Lake | None) -> list[Message]:
         return [Message("text.error", error=translated(text_of(error)))]
     listed = {each["seal"]: each["checkpoint"] for each in known["checkpoints"]}
     return [
-        Message("seal.chain_of_other", chain=CHAIN, label=one["label"])
-        for _, one in all_sealed(statements)
+        Message("seal.chain_of_other", chain=checkpoint.CHAIN, label=one["label"])
+        for _, one in seals.all_sealed(statements)
         if one["seal"] in listed
-        and one["seal"] == seal_of(one)
+        and one["seal"] == seals.seal_of(one)
         and listed[one["seal"]] != digest_of(one)
     ]
 
@@ -282,8 +260,8 @@ def remember(lake: Lake, *, is_signed: bool = False) -> Remembered | None:
 
 def chain_of(lake: Lake) -> Chain:
     """Return the chain of a lake; an empty one where it has none."""
-    statements = lake.path / STATEMENTS
-    return read_known(statements, read_register(statements)) or _EMPTY
+    statements = lake.path / seals.STATEMENTS
+    return read_known(statements, seals.read_register(statements)) or _EMPTY
 
 
 def _find(chains: Sequence[Remembered], lake: Lake, chain: Chain) -> Remembered | None:
@@ -308,11 +286,11 @@ def _fault(lake: Lake, chain: Chain, known: Remembered, own: Collection[str]) ->
             "chain": translated(_words(chain)),
         }
         return Message("memory.other_chain", **facts)
-    seals: dict[tuple[object, ...], list[str]] = {}
+    remembered: dict[tuple[object, ...], list[str]] = {}
     for each in known.chain["checkpoints"]:
-        seals.setdefault(_month(each), []).append(each["seal"])
-    for folder, manifest in all_sealed(lake.path / STATEMENTS):
-        before, seal = seals.get(_month(manifest), []), manifest["seal"]
+        remembered.setdefault(_month(each), []).append(each["seal"])
+    for folder, manifest in seals.all_sealed(lake.path / seals.STATEMENTS):
+        before, seal = remembered.get(_month(manifest), []), manifest["seal"]
         if before and seal not in (*before, *own):
             facts = {"remembered": before[-1], "known": translated(known.sentence)}
             return Message("memory.other_seal", folder=folder, seal=seal, **facts)
@@ -347,22 +325,22 @@ def _held(lake: Lake) -> Iterator[tuple[Path, list[Remembered]]]:
     """
     folder = _folder(lake)
     try:
-        make_folder(folder, 0o700)
-        with locked(folder / ".lock", Message("busy.remembering", folder=folder)):
+        files.make_folder(folder, 0o700)
+        with files.locked(folder / ".lock", Message("busy.remembering", folder=folder)):
             chains = _read(folder / MEMORY)
             before = [*chains]
             yield folder / MEMORY, chains
             if chains != before:
                 facts = json.loads(json.dumps([asdict(each) for each in chains]))
                 document = {"format": _FORMAT, "chains": facts, "check": _check(facts)}
-                write_json(atomic_write(folder / MEMORY), document)
+                files.write_json(files.atomic_write(folder / MEMORY), document)
     except OSError as error:
         raise ConfigError(Message("memory.no_folder", reason=text_of(error))) from error
 
 
 def _folder(lake: Lake) -> Path:
     try:
-        folder = state_folder()
+        folder = files.state_folder()
     except RuntimeError as error:  # there is no home
         raise ConfigError(Message("memory.no_folder", reason=text_of(error))) from error
     if folder.resolve().is_relative_to(lake.path.resolve()):
@@ -381,7 +359,7 @@ def _read(file: Path) -> list[Remembered]:
         facts = document["chains"]
         if document["check"] == _check(facts):
             return [Remembered(**each) for each in facts]
-    except UNREADABLE:
+    except files.UNREADABLE:
         pass
     raise NotProven(Message("memory.damaged", file=file))
 

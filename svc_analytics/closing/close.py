@@ -32,12 +32,7 @@ from svc_analytics.closing.job import (
     waiting_for_a_list,
     with_rates,
 )
-from svc_analytics.closing.month_states import (
-    LakeContents,
-    judged_months,
-    keep_results,
-    with_state,
-)
+from svc_analytics.closing.month_states import LakeContents, judged_months, keep_results, with_state
 from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.verification.proof import require_same, require_unaltered

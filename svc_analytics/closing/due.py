@@ -7,22 +7,14 @@ and `seals.versions` finds no seal of it.
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
+from svc_analytics import periods
 from svc_analytics.arguments import as_names
 from svc_analytics.closing import seals
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
-from svc_analytics.periods import (
-    GREGORIAN,
-    QUARTER,
-    YEAR,
-    Period,
-    calendar_name,
-    find_calendar,
-    load_zone,
-    month_of,
-)
+from svc_analytics.periods import QUARTER, YEAR, Period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.schema import STREAMS
 
@@ -36,7 +28,7 @@ _WHY_IN_TURN = (
 def lake_months(lake: Lake, clock: int, zone: str, calendar: str | None) -> Iterator[Period]:
     """Yield the months of a lake, oldest first, from its first record to the one that runs."""
     first = min(_first_record(lake, clock), clock)
-    period = month_of(first, lake_zone(lake, zone), calendar_name(calendar))
+    period = periods.month_of(first, lake_zone(lake, zone), periods.calendar_name(calendar))
     while period.start <= clock:
         yield period
         period = period.shift(1)
@@ -115,7 +107,7 @@ def longer_over(months: Sequence[Period], kinds: Collection[str]) -> Iterator[Pe
 
 
 Reckoning = tuple[str, str]  # a zone and a calendar, by which months are told
-USUAL: Reckoning = ("UTC", GREGORIAN)
+USUAL: Reckoning = ("UTC", periods.GREGORIAN)
 
 
 def reckonings(lake: Lake, scheduled: Reckoning | None = None) -> list[Reckoning]:
@@ -136,5 +128,5 @@ def reckonings(lake: Lake, scheduled: Reckoning | None = None) -> list[Reckoning
 def is_known(zone: str, calendar: str) -> bool:
     """Whether there are such a zone and calendar: a manifest may have been altered."""
     with suppress(ConfigError):
-        return bool(load_zone(zone) and find_calendar(calendar))
+        return bool(periods.load_zone(zone) and periods.find_calendar(calendar))
     return False

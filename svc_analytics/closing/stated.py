@@ -5,14 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from svc_analytics.arguments import (
-    Instant,
-    PeriodOptions,
-    as_clock,
-    as_instant,
-    as_names,
-    check,
-)
+from svc_analytics.arguments import Instant, PeriodOptions, as_clock, as_instant, as_names, check
 from svc_analytics.closing.month_states import with_state
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import TO_DATE, parse_period

@@ -13,14 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
-from svc_analytics.closing import seals
-from svc_analytics.closing.table_diff import (
-    Tables,
-    compare,
-    contradicting_tables,
-    in_older_form,
-    read_tables,
-)
+from svc_analytics.closing import seals, table_diff
 from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, DisplayTable, label, lined_up, names_of
@@ -180,8 +173,10 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     folders = [statement_folder(each).absolute() for each in (a, b)]
     old, new = manifests = list(map(seals.read_manifest, folders))
     files = [manifest["files"] for manifest in manifests]
-    tables = list(map(read_tables, folders, files))
-    differences = compare(in_older_form(tables[1], tables[0]), in_older_form(*tables))
+    tables = list(map(table_diff.read_tables, folders, files))
+    differences = table_diff.compare(
+        table_diff.in_older_form(tables[1], tables[0]), table_diff.in_older_form(*tables)
+    )
     is_one = _is_one_period(old, new)
     names = _names(old, new)
     figures_of = map(_figures, folders, tables)
@@ -218,7 +213,7 @@ def _names(old: seals.Manifest, new: seals.Manifest) -> list[str]:
     return [f"version {manifest['version']}" for manifest in (old, new)]
 
 
-def _figures(folder: Path, tables: Tables) -> Figures:
+def _figures(folder: Path, tables: table_diff.Tables) -> Figures:
     """Return a folder's figures by coin; raise `LakeError` naming the table with no number."""
     by_coin: Figures = {}
     for name in (name for name in _FIGURES if name in tables):
@@ -287,7 +282,7 @@ def _with_cause(comparison: pa.Table, differences: pa.Table) -> pa.Table:
 def _alterations(folder: Path, manifest: seals.Manifest) -> list[Message]:
     """List what of a statement does not fit its hashes, its own tables or its lake's register."""
     texts = seals.alterations(folder, manifest)
-    texts += contradicting_tables(folder, manifest["files"])
+    texts += table_diff.contradicting_tables(folder, manifest["files"])
     if manifest["seal"] and seals.lake_around(folder):
         contradiction = seals.read_register(folder.parent).contradicts(manifest)
         texts += [contradiction] if contradiction else []

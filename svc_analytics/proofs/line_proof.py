@@ -13,16 +13,7 @@ from typing import Any
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.log import LOG
-from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import (
-    FILE,
-    SIGNATURE,
-    Checkpoint,
-    entry_of,
-    keep_parts,
-    read_parts,
-    salted_lines,
-)
+from svc_analytics.proofs import checkpoint, verify
 from svc_analytics.proofs.tree import PART, Line, LinePart, Lines, Tree, cells_of
 from svc_analytics.storage import Storage
 
@@ -55,7 +46,7 @@ class SingleProof:
             if name not in facts:
                 raise LakeError(f"it lacks {name}")
         _check_types(facts)
-        Checkpoint.parse(facts["checkpoint"])
+        checkpoint.Checkpoint.parse(facts["checkpoint"])
         known = {name: facts[name] for name in cls.__dataclass_fields__}
         return cls(**known | {"hashes": tuple(facts["hashes"])})
 
@@ -123,7 +114,7 @@ class _Search:
 
     def fits(self, manifest: dict[str, Any]) -> bool:
         """Whether the tree is the one that was sealed."""
-        return bool(entry_of(self.tree, self.lines, manifest) == manifest["tree"])
+        return bool(checkpoint.entry_of(self.tree, self.lines, manifest) == manifest["tree"])
 
     def _look(self, part: LinePart) -> list[int]:
         """Find lines of the record in a part; tell their places there."""
@@ -159,7 +150,7 @@ def prove_line(
     """
     search = _search(folder, manifest, secret, record.encode(errors="replace"), storage)
     line = _choose(search, manifest["label"], number)
-    signature = folder / SIGNATURE
+    signature = folder / checkpoint.SIGNATURE
     return SingleProof(
         line=line.text.decode(),
         line_number=line.number,
@@ -167,7 +158,7 @@ def prove_line(
         salt=line.salt.hex(),
         receipt=line.receipt.hex(),
         hashes=tuple(each.hex() for each in search.tree.paths[line.number - 1]),
-        checkpoint=(folder / FILE).read_text(encoding="utf-8"),
+        checkpoint=(folder / checkpoint.FILE).read_text(encoding="utf-8"),
         signature=signature.read_text(encoding="utf-8") if signature.is_file() else None,
     )
 
@@ -176,14 +167,14 @@ def _search(
     folder: Path, manifest: dict[str, Any], secret: bytes, record: bytes, storage: Storage | None
 ) -> _Search:
     """Find the lines of a record and their paths, by the roots that are kept or of all lines."""
-    if storage and (roots := read_parts(storage.folder, manifest["tree"])):
-        search = _Search(salted_lines(folder, manifest, secret), record)
+    if storage and (roots := checkpoint.read_parts(storage.folder, manifest["tree"])):
+        search = _Search(checkpoint.salted_lines(folder, manifest, secret), record)
         search.grow(roots)
         # Of a record that is not there, only a tree of all lines tells that it never was.
         if search.fits(manifest) and (search.matches or search.other):
             return search
         LOG.info("all lines of %s are hashed again", folder)
-    search = _Search(salted_lines(folder, manifest, secret), record)
+    search = _Search(checkpoint.salted_lines(folder, manifest, secret), record)
     search.grow()
     if not search.fits(manifest):
         message = (
@@ -191,7 +182,7 @@ def _search(
         )
         raise LakeError(f"{message}: restore both from a copy")
     if storage:
-        keep_parts(storage, manifest["tree"], search.tree.wholes)
+        checkpoint.keep_parts(storage, manifest["tree"], search.tree.wholes)
     return search
 
 

@@ -24,6 +24,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
+from svc_analytics.render.compared import side_by_side
 from svc_analytics.render.compared.figures import (
     Side,
     change_table,
@@ -35,12 +36,6 @@ from svc_analytics.render.compared.figures import (
     with_messages,
 )
 from svc_analytics.render.compared.folder import Compared, write_compared
-from svc_analytics.render.compared.side_by_side import (
-    age_line,
-    comparison_tables,
-    head_lines,
-    status_lines,
-)
 from svc_analytics.render.document import status_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.months import count_months, keep_known
@@ -180,11 +175,12 @@ class Comparison(Displayable):
             new=translated(self.new.period.title),
             names=single_line(names_of(self.merchant)),
         )
-        same_age = age_line(*self.counted, self.table) if self.counted else ""
-        tables = comparison_tables(
+        same_age = side_by_side.age_line(*self.counted, self.table) if self.counted else ""
+        tables = side_by_side.comparison_tables(
             self.described_table, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
         )
-        return Display(title, [*head_lines(old, new), *filter(None, [same_age])], tables)
+        lines = [*side_by_side.head_lines(old, new), *filter(None, [same_age])]
+        return Display(title, lines, tables)
 
     def titled(self) -> Display:
         """Return it to display below the names of the merchant, without these in its title."""
@@ -266,7 +262,7 @@ def _status_line(old: Statement, new: Statement) -> StatusLine:
     scales = dict(before.scales)
     for coin, places in after.scales.items():
         scales[coin] = max(places, scales.get(coin, 0))
-    return StatusLine(clauses(*status_lines(before.text, after.text)), scales=scales)
+    return StatusLine(clauses(*side_by_side.status_lines(before.text, after.text)), scales=scales)
 
 
 def side_of(statement: Statement) -> Side:

@@ -16,11 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.arguments import (
-    as_names,
-    check,
-    check_path,
-)
+from svc_analytics.arguments import as_names, check, check_path
 from svc_analytics.bucket.address import local_path
 from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage
@@ -38,28 +34,16 @@ from svc_analytics.messages import MESSAGE_COLUMN
 from svc_analytics.periods import Period
 from svc_analytics.proofs.sealed_zones import offsets_of
 from svc_analytics.proofs.statuses import WITHIN
+from svc_analytics.render import document
 from svc_analytics.render.differences import RESTATEMENT
-from svc_analytics.render.document import (
-    Document,
-    Hashes,
-    ReceiptsState,
-    document_status_line,
-    proof_lines,
-    reason_facts,
-    receipts_state,
-    status_note,
-    status_word,
-)
+from svc_analytics.render.document import Document, Hashes
 from svc_analytics.render.external import convert
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.signing.secrets import Secrets, parse_ring
-from svc_analytics.statements.balance_assertions import (
-    asserted_within,
-    unread_balances,
-)
+from svc_analytics.statements.balance_assertions import asserted_within, unread_balances
 from svc_analytics.statements.finality import find_reasons, needs_met, unknown_figures
 from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.tables import TableDigest, combined_digest, table_digests
@@ -98,14 +82,14 @@ class Statement(Document, Displayable):
     read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
 
     def __post_init__(self) -> None:
-        status_line = document_status_line(self)
+        status_line = document.document_status_line(self)
         marked = {name: attach(table, status_line) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", marked)  # the class is frozen
 
     @property
-    def receipts_state(self) -> ReceiptsState:
+    def receipts_state(self) -> document.ReceiptsState:
         """`checked`, `partly_checked` or `not_checked`; `none` where there is no receipt."""
-        return receipts_state(self.tables)
+        return document.receipts_state(self.tables)
 
     @property
     def needs_attention(self) -> bool:
@@ -160,8 +144,8 @@ class Statement(Document, Displayable):
         lines = [
             f"{period.title}: {period.local_bounds}; "
             f"{len(self.tables['lines']):,} movements; data as of {format_instant(self.as_of)}",
-            status_note(self),
-            *proof_lines(self),
+            document.status_note(self),
+            *document.proof_lines(self),
         ]
         lines += [unknown.text for unknown in self.unknown]
         lines += describe_accepted(self.tables)
@@ -171,7 +155,7 @@ class Statement(Document, Displayable):
         return Display(title, lines, [table] if table.rows else [])
 
     def __repr__(self) -> str:
-        status, count = status_word(self), len(self.tables["lines"])
+        status, count = document.status_word(self), len(self.tables["lines"])
         return f"Statement({self.period.folder}, {status}, {count} lines)"
 
     def as_version(self, version: int) -> Statement:
@@ -237,8 +221,8 @@ class Statement(Document, Displayable):
 
     def _open_facts(self) -> dict[str, Any]:
         """Describe what the statement leaves open."""
-        unknown = [each.to_json() for each in self.unknown]
-        return reason_facts(self.reasons) | {"unknown": unknown, "receipts": self.receipts_state}
+        unknown = {"unknown": [each.to_json() for each in self.unknown]}
+        return document.reason_facts(self.reasons) | unknown | {"receipts": self.receipts_state}
 
     @cached_property
     def controls(self) -> dict[str, TableDigest]:

@@ -6,12 +6,8 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.job import Job, one_at_a_time
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.verification.derived_forms import (
-    Sealed,
-    forms_folder,
-    write_again,
-    write_forms,
-)
+from svc_analytics.closing.verification import derived_forms
+from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.errors import ConfigError, LakeError, SvcError, text_of
 from svc_analytics.lake.lake import Lake
@@ -40,15 +36,15 @@ def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGL
         raise LakeError(Message("seal.not_shown", folder=folder, why=translated(why)))
     if name in proof.sealed.sealed_formats(language):
         return folder / file
-    write_forms(proof.sealed, Output((name,), language), lake.storage)
-    return forms_folder(folder) / file
+    derived_forms.write_forms(proof.sealed, Output((name,), language), lake.storage)
+    return derived_forms.forms_folder(folder) / file
 
 
 def write_lacking(job: Job, sealed: Sealed) -> list[Message]:
     """Write what a close was asked for and the seal lacks beside it; say where it is."""
     shown = sealed.converted(job.rates) if job.rates else sealed
-    place = write_forms(shown, job.output, job.lake.storage)
-    write_again(sealed, job.lake.storage)
+    place = derived_forms.write_forms(shown, job.output, job.lake.storage)
+    derived_forms.write_again(sealed, job.lake.storage)
     text = "the forms that the seal lacks are in {place}"
     return [Message(text, place=place)] if place else []
 

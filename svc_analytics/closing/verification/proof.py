@@ -12,20 +12,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from svc_analytics.closing import adjacent_periods, seals, table_diff
+from svc_analytics.closing import adjacent_periods, rederive, seals, table_diff
 from svc_analytics.closing.adjacent_periods import MONTH_SEALS, Mismatch
-from svc_analytics.closing.rederive import (
-    FINDING,
-    balance_notes,
-    differences,
-    follows,
-    lost_verdicts,
-    read_until,
-    rederive,
-    restatement,
-    verdict_notes,
-    without_verdicts,
-)
 from svc_analytics.closing.table_diff import NO_DIFFERENCES, Tables
 from svc_analytics.closing.verification import contents
 from svc_analytics.closing.verification.derived_forms import Sealed
@@ -100,7 +88,7 @@ def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> P
     if manifest["seal"] is None:
         proof = _stated_again(proof)
         if lake and proof.new:
-            proof = replace(proof, table=restatement(lake, folder, manifest, proof.new))
+            proof = replace(proof, table=rederive.restatement(lake, folder, manifest, proof.new))
         return proof
     try:
         period = contents.period_of(manifest)
@@ -112,7 +100,7 @@ def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> P
     if lake:
         register = seals.read_register(lake.path / seals.STATEMENTS)
         profile = contents.changed_profile(manifest, lake)
-        notes = balance_notes(lake, manifest, period)
+        notes = rederive.balance_notes(lake, manifest, period)
         proof = _stated_again(proof.adding(Findings(unproven=profile, notes=notes)))
     proof = proof.adding(*_zone_rules(proof.new.period if proof.new else period))
     return _with_contents(_with_seals(proof, period, register), period)
@@ -148,11 +136,11 @@ def _stated_again(proof: Proof) -> Proof:
     lake, manifest = proof.lake, proof.manifest
     if lake is None:
         return proof
-    read_to = read_until(lake)
+    read_to = rederive.read_until(lake)
     if read_to is not None and read_to < parse_bound(manifest["as_of"]):
         values = {"as_of": manifest["as_of"], "until": format_instant(read_to)}
         return proof.adding(doubt(Message("seal.read_less", place=lake.place, **values)))
-    return replace(proof, new=rederive(lake, manifest, proof.folder))
+    return replace(proof, new=rederive.rederive(lake, manifest, proof.folder))
 
 
 def _zone_rules(period: Period) -> Iterator[Findings]:
@@ -244,7 +232,7 @@ def _with_contents(proof: Proof, period: Period) -> Proof:
     if not (wrong or proof.is_own) and contents.has_other_words(manifest, expected):
         proof = proof.adding(_other_texts(proof, [MANIFEST]))
     proof = _with_forms(proof, statement, expected, altered)
-    if RESTATEMENT in tables and not follows(
+    if RESTATEMENT in tables and not rederive.follows(
         tables[RESTATEMENT], proof.folder, manifest, statement
     ):
         text = Message("seal.other_restatement", name=RESTATEMENT)
@@ -309,18 +297,18 @@ def _compared_with_lake(proof: Proof, tables: Tables) -> Proof:
     if new is None or lake is None or _is_given(proof, tables):
         return proof
     texts = table_diff.as_texts(tables)
-    table = differences(lake, texts, new)
+    table = rederive.differences(lake, texts, new)
     if table.num_rows:
         return replace(proof, table=table)
     both = table_diff.comparable(texts, table_diff.as_texts(new.tables))
-    verdicts = verdict_notes(*both)
-    old, now = map(without_verdicts, both)
+    verdicts = rederive.verdict_notes(*both)
+    old, now = map(rederive.without_verdicts, both)
     names = [name for name in sorted(old.keys() - {CHECKS}) if _differs(name, old, now)]
     reworded = {name for name in names if not proof.is_own and not _differs(name, old, now, _WORDS)}
     other = [Message("seal.other_table", name=name) for name in names if name not in reworded]
     proof = proof.adding(
         Findings(notes=verdicts, verdicts=verdicts),
-        doubt(*lost_verdicts(*both)),
+        doubt(*rederive.lost_verdicts(*both)),
         Findings(unproven=other),
     )
     if findings := without_later(old[CHECKS], now[CHECKS]) if CHECKS in old else ():
@@ -354,7 +342,7 @@ def _other_findings(sealed: pa.Table, now: pa.Table, *, is_own: bool) -> Iterato
     place = columns.index("check_name")
     for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
         text = Message(_FEWER, finding=translated(rule_text(name, count)), table=CHECKS)
-        yield Findings(notes=[text]) if name == FINDING else doubt(text)
+        yield Findings(notes=[text]) if name == rederive.FINDING else doubt(text)
     for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
         text = Message(_MORE, finding=translated(rule_text(name, count)), table=CHECKS)
         yield Findings(notes=[text])
