@@ -15,7 +15,7 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.messages import Message
-from svc_analytics.proofs.tree import HASH, PART, SCHEME, Lines, Salts, Scope, Tree, read_lines
+from svc_analytics.proofs.tree import HASH, PART, SCHEME, Lines, Tree, read_lines
 from svc_analytics.storage import Storage
 
 FILE = "checkpoint"
@@ -55,18 +55,13 @@ def tree_of(
     folder: Path, manifest: dict[str, Any], secret: bytes, storage: Storage | None = None
 ) -> dict[str, Any]:
     """Make the manifest's entry `tree` of a statement's lines; a lake keeps the roots of parts."""
-    tree, lines = Tree(), salted_lines(folder, manifest, secret)
-    for part in lines.parts():
-        tree.extend(part.leaves)
+    tree, lines = Tree(), read_lines(folder, manifest, secret)
+    for first, texts in lines.texts():
+        tree.extend(lines.leaves(first, texts))
     entry = entry_of(tree, lines, manifest)
     if storage:
         keep_parts(storage, entry, tree.wholes)
     return entry
-
-
-def salted_lines(folder: Path, manifest: dict[str, Any], secret: bytes) -> Lines:
-    """Read a statement's lines, salted with the secret of its lake."""
-    return read_lines(folder, manifest, Salts(secret, Scope.of(manifest)))
 
 
 def entry_of(tree: Tree, lines: Lines, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.log import LOG
 from svc_analytics.proofs import checkpoint, verify
-from svc_analytics.proofs.tree import PART, Line, LinePart, Lines, Tree, cells_of
+from svc_analytics.proofs.tree import PART, Line, Lines, Tree, cells_of, read_lines
 from svc_analytics.storage import Storage
 
 _ID, _KIND = b"record_id", b"kind"
@@ -109,20 +109,19 @@ class _Search:
             if root and len(texts) == PART and self.record not in b"\n".join(texts):
                 self.tree.add_part(root)
             else:
-                part = self.lines.part(first, texts)
-                self.tree.extend(part.leaves, self._look(part))
+                self.tree.extend(self.lines.leaves(first, texts), self._look(first, texts))
 
     def fits(self, manifest: dict[str, Any]) -> bool:
         """Whether the tree is the one that was sealed."""
         return bool(checkpoint.entry_of(self.tree, self.lines, manifest) == manifest["tree"])
 
-    def _look(self, part: LinePart) -> list[int]:
+    def _look(self, first: int, texts: list[bytes]) -> list[int]:
         """Find lines of the record in a part; tell their places there."""
         before = len(self.matches)
-        for place, text in enumerate(part.texts):
+        for number, text in enumerate(texts, first):
             if self.record in text:
-                self._look_at(part.first + place, text)
-        return [line.number - part.first for line in self.matches[before:]]
+                self._look_at(number, text)
+        return [line.number - first for line in self.matches[before:]]
 
     def _look_at(self, number: int, text: bytes) -> None:
         cells = dict(zip(self.lines.names, cells_of(text), strict=False))
@@ -168,13 +167,13 @@ def _search(
 ) -> _Search:
     """Find the lines of a record and their paths, by the roots that are kept or of all lines."""
     if storage and (roots := checkpoint.read_parts(storage.folder, manifest["tree"])):
-        search = _Search(checkpoint.salted_lines(folder, manifest, secret), record)
+        search = _Search(read_lines(folder, manifest, secret), record)
         search.grow(roots)
         # Of a record that is not there, only a tree of all lines tells that it never was.
         if search.fits(manifest) and (search.matches or search.other):
             return search
         LOG.info("all lines of %s are hashed again", folder)
-    search = _Search(checkpoint.salted_lines(folder, manifest, secret), record)
+    search = _Search(read_lines(folder, manifest, secret), record)
     search.grow()
     if not search.fits(manifest):
         message = (

@@ -29,6 +29,22 @@ _NOT_BY = {None: Message("proof.not_signed"), UNREAD: Message("proof.unread")}
 
 
 @dataclass(frozen=True)
+class Status:
+    """One status of a statement: what became of a check, and a text that says why.
+
+    It is `held`, `FAILED`, `not checked` or `not compared`.
+    """
+
+    name: str
+    outcome: str
+    text: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return its outcome and its text as JSON documents hold them."""
+        return {"status": self.outcome, "text": self.text}
+
+
+@dataclass(frozen=True)
 class Trust:
     """What a reader brings to a verification: nothing that comes with a statement is trusted."""
 
@@ -51,57 +67,39 @@ class Trust:
         _content("authority", authority)
         return cls(known[0], None if authority is None else os.fspath(authority), known[1])
 
+    def signer_of(self, folder: Path) -> str | None:
+        """Tell which key that is trusted signed a folder's checkpoint; None where none did."""
+        outcome, text, _ = verify.outcome(verify.check_signed, folder, FILE, self.signers)
+        return str(text) if outcome == HELD else None
+
+    def statuses_of(self, folder: Path) -> list[Status]:
+        """Tell whether a folder is sealed, signed and stamped.
+
+        The chain of checkpoints lies in a package, or beside the folder in its lake. There it grows
+        with each month, and who signs it does so later.
+        """
+        place = folder if (folder / CHAIN).exists() else folder.parent
+        signed: list[Check] = [("signature", verify.check_signed, folder, FILE, self.signers)]
+        if (place / CHAIN_SIGNATURE).exists() or (folder / CHAIN).exists():
+            signed.append(("chain's signature", verify.check_signed, place, CHAIN, self.signers))
+        facts: dict[str, Any] = {}
+        sealed: list[Check] = [
+            ("seal", verify.check_seal, folder, facts),
+            ("files", verify.check_files, folder, facts),
+            ("lines", verify.check_lines, folder, facts),
+            ("checkpoint", verify.check_checkpoint, folder, facts),
+            ("chain", verify.check_chain, folder, place, facts, self.earlier, self.signers),
+        ]
+        stamped: list[Check] = [("stamp", verify.check_stamp, folder, self.authority)]
+        named = {"sealed": sealed, "signed": signed, "stamped": stamped}
+        return [_status(name, checks) for name, checks in named.items()]
+
 
 def _content(option: str, path: _Path | None) -> bytes | None:
     if path is None:
         return None
     with system_refusals(ConfigError, f"--{option} {path} cannot be read"):
         return Path(path).read_bytes()
-
-
-@dataclass(frozen=True)
-class Status:
-    """One status of a statement: what became of a check, and a text that says why.
-
-    It is `held`, `FAILED`, `not checked` or `not compared`.
-    """
-
-    name: str
-    outcome: str
-    text: str
-
-    def to_json(self) -> dict[str, str]:
-        """Return its outcome and its text as JSON documents hold them."""
-        return {"status": self.outcome, "text": self.text}
-
-
-def signed_by(folder: Path, trust: Trust) -> str | None:
-    """Tell which of the keys that a reader trusts signed a folder's checkpoint; None where none."""
-    outcome, text, _ = verify.outcome(verify.check_signed, folder, FILE, trust.signers)
-    return str(text) if outcome == HELD else None
-
-
-def statuses_of(folder: Path, trust: Trust) -> list[Status]:
-    """Tell whether a folder is sealed, signed and stamped.
-
-    The chain of checkpoints lies in a package, or beside the folder in its lake. There it grows
-    with each month, and who signs it does so later.
-    """
-    place = folder if (folder / CHAIN).exists() else folder.parent
-    signed: list[Check] = [("signature", verify.check_signed, folder, FILE, trust.signers)]
-    if (place / CHAIN_SIGNATURE).exists() or (folder / CHAIN).exists():
-        signed.append(("chain's signature", verify.check_signed, place, CHAIN, trust.signers))
-    facts: dict[str, Any] = {}
-    sealed: list[Check] = [
-        ("seal", verify.check_seal, folder, facts),
-        ("files", verify.check_files, folder, facts),
-        ("lines", verify.check_lines, folder, facts),
-        ("checkpoint", verify.check_checkpoint, folder, facts),
-        ("chain", verify.check_chain, folder, place, facts, trust.earlier, trust.signers),
-    ]
-    stamped: list[Check] = [("stamp", verify.check_stamp, folder, trust.authority)]
-    named = {"sealed": sealed, "signed": signed, "stamped": stamped}
-    return [_status(name, checks) for name, checks in named.items()]
 
 
 def _status(name: str, checks: Sequence[Check]) -> Status:

@@ -18,7 +18,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -203,14 +203,6 @@ class Line:
     salt: bytes
 
 
-class LinePart(NamedTuple):
-    """Some lines that follow one another: the number of the first, their texts and leaves."""
-
-    first: int
-    texts: list[bytes]
-    leaves: list[bytes]
-
-
 class Lines:
     """The lines behind the header of CSV, each with its salt; they are read once."""
 
@@ -228,14 +220,10 @@ class Lines:
         parts = iter(lambda: [*islice(self._records, PART)], [])
         return zip(count(1, PART), parts, strict=False)
 
-    def parts(self) -> Iterator[LinePart]:
-        """Yield the parts with their leaves. Raises `LakeError` where they are no lines."""
-        return (self.part(*texts) for texts in self.texts())
-
-    def part(self, first: int, texts: list[bytes]) -> LinePart:
-        """Hash the lines of a part."""
+    def leaves(self, first: int, texts: list[bytes]) -> list[bytes]:
+        """Hash the lines of a part. Raises `LakeError` where they are no lines."""
         try:
-            return LinePart(first, texts, [*self._leaves(first, texts)])
+            return [*self._leaves(first, texts)]
         except (ValueError, LookupError) as error:
             raise LakeError(_NO_TABLE) from error
 
@@ -262,12 +250,12 @@ class Lines:
         return record_id, unhexlify(token) or _NO_RECEIPT
 
 
-def read_lines(folder: Path, manifest: dict[str, Any], salts: Salts) -> Lines:
-    """Read a statement's lines as `lines.csv` has them.
+def read_lines(folder: Path, manifest: dict[str, Any], secret: bytes) -> Lines:
+    """Read a statement's lines as `lines.csv` has them, salted with the secret of its lake.
 
     A statement without that file has them in `lines.parquet`, and the texts are made of it.
     """
-    return Lines(split_records(_chunks(folder, manifest)), salts)
+    return Lines(split_records(_chunks(folder, manifest)), Salts(secret, manifest))
 
 
 def _chunks(folder: Path, manifest: dict[str, Any]) -> Iterator[bytes]:
@@ -369,29 +357,13 @@ def netstring(content: bytes) -> bytes:
     return b"%d:%b," % (len(content), content)
 
 
-@dataclass(frozen=True)
-class Scope:
-    """The statement that a salt is of: a line that is restated has another salt."""
-
-    merchant: str
-    calendar: str
-    zone: str
-    label: str
-    version: int
-
-    @classmethod
-    def of(cls, manifest: dict[str, Any]) -> Scope:
-        """Take the scope from a manifest."""
-        names = (manifest[name] for name in ("calendar", "zone", "label", "version"))
-        return cls(str(manifest["merchant"].get("id")), *names)
-
-
 class Salts:
-    """The salts of a statement's lines."""
+    """The salts of a statement's lines: a line that is restated has another one."""
 
-    def __init__(self, secret: bytes, scope: Scope) -> None:
-        facts = (scope.merchant, scope.calendar, scope.zone, scope.label, str(scope.version))
-        prefix = b"".join(map(netstring, [_TAG, *(fact.encode() for fact in facts)]))
+    def __init__(self, secret: bytes, manifest: dict[str, Any]) -> None:
+        facts = (manifest[name] for name in ("calendar", "zone", "label", "version"))
+        scope = (str(fact).encode() for fact in (manifest["merchant"].get("id"), *facts))
+        prefix = b"".join(map(netstring, [_TAG, *scope]))
         self._begun = hmac.new(secret, prefix, "sha256")
 
     def of(self, record_id: bytes, line_number: int) -> bytes:

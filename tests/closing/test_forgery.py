@@ -442,7 +442,9 @@ WORDS: dict[str, Change] = {
 @pytest.fixture
 def stated_once(monkeypatch) -> None:
     """What is forged lies beside the lake: it gives the same statement of October each time."""
-    monkeypatch.setattr(proof.rederive, "rederive", lambda *facts: once("forged", lambda: rederive(*facts)))
+    monkeypatch.setattr(
+        proof.rederive, "rederive", lambda *facts: once("forged", lambda: rederive(*facts))
+    )
 
 
 @pytest.mark.usefixtures("stated_once")

@@ -24,7 +24,7 @@ from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.instants import now, to_micros
-from svc_analytics.proofs.statuses import HELD, Trust, statuses_of
+from svc_analytics.proofs.statuses import HELD, Trust
 from svc_analytics.render.folder import FORMAT
 from tests.support.altered import fact, forge, text
 from tests.support.closings import Closer, row_causes
@@ -106,9 +106,7 @@ def test_a_signature_is_told_as_that_of_its_key(tmp_path):
     lake = unpack("26661a7c", tmp_path)
     (tmp_path / "signers").write_text(f"shop@example {(lake / 'key.pub').read_text()}")
     for name in FOLDERS:
-        found = statuses_of(
-            lake / "statements" / name, Trust.read(tmp_path / "signers", None, None)
-        )
+        found = Trust.read(tmp_path / "signers", None, None).statuses_of(lake / "statements" / name)
         assert {each.name: each.outcome for each in found}["signed"] == HELD
 
 

@@ -15,7 +15,7 @@ from svc_analytics import LakeError, verify_statement
 from svc_analytics.closing.verification import verify as verification
 from svc_analytics.closing.verification.proof import Proof
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.statuses import Trust
 from tests.support.packages import FORGERIES, PROOFS, Strange, packed_month, without_header
 from tests.support.rings import rings, sample
 from tests.support.signers import make_key
@@ -114,7 +114,7 @@ def refused(strange: Strange) -> list[Outcome]:
 
 def refused_by_statement_verify(strange: Strange) -> set[str]:
     """Return the statuses that failed of those that statement-verify prints."""
-    found = statuses_of(strange.folder, Trust.read(**strange.trust))
+    found = Trust.read(**strange.trust).statuses_of(strange.folder)
     return {each.name for each in found if each.outcome == "FAILED"}
 
 
@@ -364,7 +364,7 @@ def test_what_a_key_may_sign_and_when_is_told_of_the_signature_alone(original):
         'namespaces="git"': 'not permitted for use in signature namespace "svc-analytics-seal"',
     }.items():
         trust = Trust(f"mina@shop.example {options} {key}".encode())
-        sealed, signed, _ = statuses_of(original.kept, trust)
+        sealed, signed, _ = trust.statuses_of(original.kept)
         assert sealed.outcome == "held" and signed.outcome == "FAILED" and said in signed.text
 
 

@@ -29,7 +29,7 @@ from svc_analytics.proofs.checkpoint import (
     Checkpoint,
     write_checkpoint,
 )
-from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.statuses import Trust
 from svc_analytics.proofs.tree import (
     FILE as OF_SECRET,
     is_consistent,
@@ -86,7 +86,7 @@ def as_earlier_release(statements: Path) -> dict[str, Any]:
 
 def sealed_status(folder: Path, earlier: Path) -> tuple[str, str]:
     """What statement-verify says of a sealed folder to a reader who kept a chain."""
-    sealed, *_ = statuses_of(folder, Trust.read(None, None, earlier))
+    sealed, *_ = Trust.read(None, None, earlier).statuses_of(folder)
     return sealed.outcome, sealed.text
 
 
@@ -206,7 +206,7 @@ def test_a_second_seal_of_a_month_is_refused_by_who_kept_the_first(closer, tmp_p
     outcome, text, code = verify.outcome(verify.check_chain, *facts)
     if kept == "nothing":
         assert (outcome, code, text) == ("not checked", 3, "a version of 2026-10 has two seals")
-        assert f"not checked: chain: {text}" in statuses_of(folder, Trust())[0].text
+        assert f"not checked: chain: {text}" in Trust().statuses_of(folder)[0].text
     else:
         assert (outcome, text) == ("FAILED", "the earlier one has another seal of 2026-10")
         assert sealed_status(folder, earlier)[0] == "FAILED"
@@ -219,7 +219,7 @@ def test_a_month_of_which_a_later_version_was_sealed_says_so(closer):
     facts = (folder.parent, read_manifest(folder), None)
     told = ("not checked", "version 2 of it was sealed: ask for that", 3)
     assert verify.outcome(verify.check_chain, folder, *facts) == told
-    assert f"not checked: chain: {told[1]}" in statuses_of(folder, Trust())[0].text
+    assert f"not checked: chain: {told[1]}" in Trust().statuses_of(folder)[0].text
     assert verify_chain(new) == "chain: 2 checkpoints"
 
 

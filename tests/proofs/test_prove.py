@@ -25,8 +25,6 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FOLDER, tree_of
 from svc_analytics.proofs.line_proof import prove_line
 from svc_analytics.proofs.tree import (
-    Salts,
-    Scope,
     Tree,
     consistency,
     is_consistent,
@@ -66,14 +64,14 @@ def test_a_proof_holds_nothing_of_another_line(closer, tmp_path):
     manifest = facts_of(folder / "manifest.json")
     secret = read_secret(closer.desk.lake.path)
     assert secret
-    lines = read_lines(folder, manifest, Salts(secret, Scope.of(manifest)))
-    [part] = lines.parts()
+    lines = read_lines(folder, manifest, secret)
+    [(_, texts)] = lines.texts()
     rows = table(folder, "lines")
     proof = prove_in_folder(closer.desk.lake, folder, rows[0]["record_id"], out=tmp_path / "p")
     text = proof.file.read_text(encoding="utf-8")
     names = ("entry_id", "record_id", "session_id", "reference_id", "payer_ref", "net")
     for number, other in enumerate(rows[1:], start=2):
-        line = lines.line(number, part.texts[number - 1])
+        line = lines.line(number, texts[number - 1])
         assert line.text.decode() not in text and line.salt.hex() not in text
         assert line.receipt.hex() not in text or not other["receipt_sha256"]
         shared = [name for name in names if other[name] and other[name] in text]

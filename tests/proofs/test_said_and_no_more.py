@@ -20,7 +20,7 @@ import pytest
 
 from svc_analytics.closing.seals import foreign_files, read_manifest
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.statuses import Trust
 from tests.support.packages import Strange
 
 Rows = list[list[str]]
@@ -349,7 +349,7 @@ def test_who_trusts_a_key_is_told_that_there_is_no_chain(strange):
     words = [str(strange.folder), "--signers", str(strange.signers)]
     chain = [each for each in verify.check_all(verify.arguments(words)) if each[0] == "chain"]
     assert chain == [("chain", "not checked", "there is no chain.json", 3)]
-    sealed, *_ = statuses_of(strange.folder, Trust(strange.signers.read_bytes()))
+    sealed, *_ = Trust(strange.signers.read_bytes()).statuses_of(strange.folder)
     assert sealed.outcome == "held"
     assert sealed.text.endswith("; not checked: chain: there is no chain.json")
 

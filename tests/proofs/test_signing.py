@@ -24,7 +24,7 @@ from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority, has_stamp
-from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.statuses import Trust
 from tests.support.altered import (
     MONTHS,
     continue_chain,
@@ -285,7 +285,7 @@ def test_a_month_is_stamped_when_it_is_closed(closer, counter, authority, monkey
     asked, kept = len(counter.asked), (folder / STAMP).read_bytes()
     assert Stamper(storage).stamp(closed).is_stamped
     assert len(counter.asked) == asked and (folder / STAMP).read_bytes() == kept
-    *_, stamped = statuses_of(folder, Trust(authority=str(authority.certificate)))
+    *_, stamped = Trust(authority=str(authority.certificate)).statuses_of(folder)
     assert stamped.outcome == "held" and stamped.text.startswith("the checkpoint was there at ")
 
 

@@ -22,7 +22,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP, write_checkpoint
 from svc_analytics.proofs.stamp import Authority, has_stamp
-from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.statuses import Trust
 from tests.support.packages import PROOFS
 from tests.support.rings import sample
 from tests.support.signers import StampAuthority, make_key, serving, stamp_status
@@ -118,7 +118,7 @@ def test_only_a_stamp_of_this_text_is_one(stamped, authority, what):
     assert stamp_status(stamped, authority)[0] == "FAILED"
     assert stamp_status(stamped, None)[0] == "FAILED" and not has_stamp(stamped)
     trust = Trust(authority=str(authority.certificate))
-    assert [each.outcome for each in statuses_of(stamped, trust)][-1] == "FAILED"
+    assert [each.outcome for each in trust.statuses_of(stamped)][-1] == "FAILED"
 
 
 def test_a_status_that_says_nothing_of_the_text_is_harmless(stamped, authority):
@@ -192,7 +192,7 @@ def test_a_reply_with_bytes_behind_it_is_not_kept(authority, tmp_path):
 
 
 def outcomes(folder: Path, trust: Trust) -> dict[str, str]:
-    return {each.name: each.outcome for each in statuses_of(folder, trust)}
+    return {each.name: each.outcome for each in trust.statuses_of(folder)}
 
 
 def trusting(*signers: Path, earlier: Path | None = None) -> Trust:
@@ -216,7 +216,7 @@ def test_a_status_says_which_check_failed_in_the_words_of_verify_py(original, tm
     """The others keep their own outcome: there is no one tick for all."""
     strange = original.copied(tmp_path)
     strange.write("summary.csv", "currency\n")
-    sealed, signed, _ = statuses_of(strange.folder, trusting(strange.signers))
+    sealed, signed, _ = trusting(strange.signers).statuses_of(strange.folder)
     assert sealed.outcome == "FAILED" and "summary.csv is not as sealed; lines:" in sealed.text
     assert signed.outcome == "held" and signed.text.startswith("by mina@shop.example, key SHA256:")
 
@@ -261,7 +261,7 @@ def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(closer, t
     register = folder.parent / "seals.csv"
     register.write_text(register.read_text().replace(seal, manifest["seal"]))
     for text in ("it is not of this text by this key", "not signed, and you named whose"):
-        [signed] = [e for e in statuses_of(folder, trusting(signers)) if e.name == "signed"]
+        [signed] = [e for e in trusting(signers).statuses_of(folder) if e.name == "signed"]
         assert signed.outcome == "FAILED" and text in signed.text
         (folder / "checkpoint.sig").unlink(missing_ok=True)
 

@@ -41,7 +41,7 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE, CHAIN, CHAIN_SIGNATURE, checkpoint_fault
 from svc_analytics.proofs.line_proof import prove_line
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
-from svc_analytics.proofs.statuses import FAILED, UNCHECKED, Marks, Trust, signed_by
+from svc_analytics.proofs.statuses import FAILED, UNCHECKED, Marks, Trust
 from svc_analytics.proofs.tree import FILE, read_secret
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
@@ -184,9 +184,7 @@ def _is_signed(folder: Path, signers: str | os.PathLike[str] | None) -> bool:
     """Whether the merchant's own key signed a folder, or one that the reader trusts."""
     own, by = read_signing_key(), signer_in(folder)
     is_own = own is not None and by is not None and by == fingerprint_of(own)
-    return is_own or (
-        signers is not None and signed_by(folder, Trust.read(signers, None, None)) is not None
-    )
+    return is_own or Trust.read(signers, None, None).signer_of(folder) is not None
 
 
 def _is_plain(name: str) -> bool:

@@ -35,16 +35,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message, translated
-from svc_analytics.proofs.statuses import (
-    FAILED,
-    HELD,
-    NOT_COMPARED,
-    UNCHECKED,
-    Status,
-    Trust,
-    signed_by,
-    statuses_of,
-)
+from svc_analytics.proofs.statuses import FAILED, HELD, NOT_COMPARED, UNCHECKED, Status, Trust
 from svc_analytics.proofs.verify import listed, unsealed
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import MANIFEST
@@ -170,13 +161,13 @@ def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
     if checked.seal is None:
         unproven = (_NEVER_SEALED, *checked.unproven)
         return replace(checked, unproven=unproven, statuses=_NOT_SEALED)
-    statuses = statuses_of(checked.folder, trust)
+    statuses = trust.statuses_of(checked.folder)
     broken = [
         Message("proof.line", name=translated(each.name), text=translated(each.text))
         for each in statuses
         if each.outcome == FAILED and not (checked.broken and each.name == "sealed")
     ]
-    by = signed_by(checked.folder, trust)
+    by = trust.signer_of(checked.folder)
     notes = [Message("proof.signed_alone", by=by, text=each) for each in checked.not_compared if by]
     return replace(
         checked,
