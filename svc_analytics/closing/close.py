@@ -21,17 +21,7 @@ from svc_analytics.closing import adjacent_periods, due, seals
 from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer, Stamper
-from svc_analytics.closing.job import (
-    Job,
-    Read,
-    chosen_output,
-    one_at_a_time,
-    prepare_job,
-    start,
-    waiting_for_a_clock,
-    waiting_for_a_list,
-    with_rates,
-)
+from svc_analytics.closing.job import Job, Read, chosen_output, one_at_a_time, prepare_job
 from svc_analytics.closing.month_states import LakeContents, judged_months, keep_results, with_state
 from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
@@ -118,9 +108,9 @@ def close(
     check_currency(currency, formats)
     output = chosen_output(formats, Language(lang, digits), note)
     job = prepare_job(lake, output, grace_hours, metadata, settings, read, out)
-    job = with_rates(job, currency, rates)
+    job = job.with_rates(currency, rates)
     try:
-        job = start(job)
+        job = job.started()
     except (ConfigError, NoService, Unavailable) as error:
         return only_forms(job, period, error)
     due.check_is_over(period, job.clock, job.grace)
@@ -173,12 +163,12 @@ def close_all_due(
     """
     kinds = due.check_kinds(longer)
     output = chosen_output(formats, Language(lang, digits), note)
-    job = start(prepare_job(lake, output, grace_hours, metadata, settings, read))
+    job = prepare_job(lake, output, grace_hours, metadata, settings, read).started()
     with one_at_a_time(lake):
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = [
-            *waiting_for_a_clock(job, months, zone, calendar),
-            *waiting_for_a_list(job, months, zone, calendar),
+            *job.waiting_for_a_clock(months, zone, calendar),
+            *job.waiting_for_a_list(months, zone, calendar),
         ]
         results: dict[str, CloseResult] = {}
         _verify_receipts(job, months)

@@ -102,13 +102,51 @@ class Job:
         """Return the folders beside which its neighbours are looked for: its own, the lake's."""
         return [self.folder(period), self.statements / period.folder]
 
+    def started(self) -> "Job":
+        """Bring the lake up to date; return the run with its clock."""
+        done = self.read(Request())
+        notes = (*done.retractions, *done.notes, *ahead(self.lake))
+        lists = tuple(done.short_lists.values())
+        return replace(self, clock=done.read_to, notes=notes, short_lists=lists)
 
-def start(job: Job) -> Job:
-    """Bring the lake up to date; return the run with its clock."""
-    done = job.read(Request())
-    notes = (*done.retractions, *done.notes, *ahead(job.lake))
-    lists = tuple(done.short_lists.values())
-    return replace(job, clock=done.read_to, notes=notes, short_lists=lists)
+    def with_rates(self, currency: str | None, rates: str | os.PathLike[str] | None) -> "Job":
+        """Return the run with the rates of a currency, from a file or that of the lake."""
+        if currency is None:
+            return self
+        return replace(self, rates=read_rates(read_rates_path(self.lake.path, rates), currency))
+
+    def waiting_for_a_clock(
+        self, months: Sequence[Period], zone: str, calendar: str | None
+    ) -> list[CloseResult]:
+        """Return the first month that is due by one clock and not by the other; nothing if none is.
+
+        The clocks are the service's and this machine's, as the newest run found them; `months` are
+        those that are due by what it judged of both.
+        """
+        clocks = self.lake.clocks
+        service, machine = clocks.get("service"), clocks.get("machine")
+        if service is None or machine is None or abs(service - machine) <= CLOCK_TOLERANCE:
+            return []
+        over = months_over(self.lake, max(service, machine), self.grace, zone, calendar)
+        first = next((month for month in over if month not in months), None)
+        if first is None:
+            return []
+        sides = [(service, "reason.service_clock"), (machine, "reason.machine_clock")]
+        (early, behind), (late, ahead) = sorted(sides)
+        values = {"late": format_instant(late), "early": format_instant(early)}
+        names = {"ahead": translated(Message(ahead)), "behind": translated(Message(behind))}
+        text = Message("reason.two_clocks", **names, **values)
+        return [CloseResult(first.folder, "waiting", self.folder(first), 1, None, (Reason(text),))]
+
+    def waiting_for_a_list(
+        self, months: Sequence[Period], zone: str, calendar: str | None
+    ) -> list[CloseResult]:
+        """Return the month that runs if a list lacks many records and no month due waits for it."""
+        running = month_of(self.clock, zone, calendar or GREGORIAN)
+        reasons = tuple(self.waits_for(running))
+        if not reasons or any(map(self.waits_for, months)):
+            return []
+        return [CloseResult(running.folder, "waiting", self.folder(running), 1, None, reasons)]
 
 
 def read_for_close(
@@ -139,13 +177,6 @@ def prepare_job(
     return Job(lake, read, settings, output, names, grace_hours * HOUR, folder)
 
 
-def with_rates(job: Job, currency: str | None, rates: str | os.PathLike[str] | None) -> Job:
-    """Return the run with the rates of a currency, from a file or that of the lake."""
-    if currency is None:
-        return job
-    return replace(job, rates=read_rates(read_rates_path(job.lake.path, rates), currency))
-
-
 def chosen_output(formats: Collection[str], language: Language, note: Note) -> Output:
     """Return the forms to write, checked; a restatement is made from tables, so CSV is one."""
     formats = as_names("formats", formats, "csv")
@@ -160,42 +191,3 @@ def one_at_a_time(lake: Lake) -> AbstractContextManager[None]:
     """Let one process close at a time: two would not see each other's versions."""
     doing = Message("busy.closing", place=lake.place)
     return locked(lake.path / ".close.lock", doing, patience=0)
-
-
-def waiting_for_a_clock(
-    job: Job, months: Sequence[Period], zone: str, calendar: str | None
-) -> list[CloseResult]:
-    """Return the first month that is due by one clock and not by the other; nothing if none is.
-
-    The clocks are the service's and this machine's, as the newest run found them; `months` are
-    those that are due by what it judged of both.
-    """
-    clocks = job.lake.clocks
-    service, machine = clocks.get("service"), clocks.get("machine")
-    if service is None or machine is None or abs(service - machine) <= CLOCK_TOLERANCE:
-        return []
-    over = months_over(job.lake, max(service, machine), job.grace, zone, calendar)
-    first = next((month for month in over if month not in months), None)
-    if first is None:
-        return []
-    sides = (
-        (service, Message("reason.service_clock")),
-        (machine, Message("reason.machine_clock")),
-    )
-    (early, behind), (late, ahead) = sorted(sides)
-    values = {"late": format_instant(late), "early": format_instant(early)}
-    text = Message(
-        "reason.two_clocks", ahead=translated(ahead), behind=translated(behind), **values
-    )
-    return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
-
-
-def waiting_for_a_list(
-    job: Job, months: Sequence[Period], zone: str, calendar: str | None
-) -> list[CloseResult]:
-    """Return the month that runs, where a list lacks many records and no month due waits for it."""
-    running = month_of(job.clock, zone, calendar or GREGORIAN)
-    reasons = tuple(job.waits_for(running))
-    if not reasons or any(map(job.waits_for, months)):
-        return []
-    return [CloseResult(running.folder, "waiting", job.folder(running), 1, None, reasons)]

@@ -209,7 +209,7 @@ class Statement(Document, Displayable):
                 for name, coverage in self.coverage.items()
             },
             "options": self.options,
-            **_program_facts(),
+            **program_facts(),
             "files": files,
             "control": controls,
             "content_digest": combined_digest(controls),
@@ -272,7 +272,7 @@ class Statement(Document, Displayable):
         return write_folder(self, local_path("out", out), Output(forms, language, note))
 
 
-def _program_facts() -> dict[str, str]:
+def program_facts() -> dict[str, str]:
     """Name the program that makes a statement, and its definitions of figures."""
     return {
         "tool_version": version("svc-analytics"),

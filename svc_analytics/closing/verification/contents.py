@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from svc_analytics.closing.seals import Manifest
 from svc_analytics.closing.table_diff import KEYS, Tables, read_csv
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
-from svc_analytics.files import program_digest
 from svc_analytics.formatting.texts import cut_short
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
@@ -35,9 +33,8 @@ from svc_analytics.render.formats import form_of
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.reading import check_names
-from svc_analytics.statements.statement import Statement
+from svc_analytics.statements.statement import Statement, program_facts
 from svc_analytics.statements.tables import table_digest
-from svc_analytics.warehouse.figures import definitions_digest
 
 LONGEST = 80
 PROGRAM = ("tool_version", "program_digest", "definitions_digest")  # what wrote a statement
@@ -64,8 +61,7 @@ _TABLES_OF_ALL = (
 
 def is_this_release(manifest: seals.Manifest) -> bool:
     """Whether the statement was written by this very program: then it writes the same again."""
-    own = (version("svc-analytics"), program_digest(), definitions_digest())
-    return tuple(map(manifest.get, PROGRAM)) == own
+    return all(manifest.get(name) == own for name, own in program_facts().items())
 
 
 def version_of(facts: dict[str, Any]) -> str:
