@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from svc_analytics.backups.targets import Target, open_target
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import hash_file
+from svc_analytics.files import chunks_of, hash_file
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import format_instant, from_micros, parse_instant
 from svc_analytics.lake.lake import digest_of
@@ -42,6 +42,11 @@ class Archive:
         self._target = target
         self.place = target.place
         self.sizes = target.sizes()
+
+    @classmethod
+    def at(cls, place: str | os.PathLike[str]) -> Self:
+        """Read which backups a folder or a bucket holds."""
+        return cls(open_target(place))
 
     @property
     def names(self) -> list[str]:
@@ -210,11 +215,6 @@ def digest_of_chunks(chunks: Iterable[bytes], count: Count) -> str:
     return digest.hexdigest()
 
 
-def open_archive(target: str | os.PathLike[str]) -> Archive:
-    """Read which backups a folder or a bucket holds."""
-    return Archive(open_target(target))
-
-
 # ---------- The inventory of a backup
 # Path, size and digest of each of its files. It vouches for itself.
 
@@ -223,6 +223,7 @@ FORM = 1
 DESCRIPTION = "lake.json"  # without it, there is no lake
 _MORE = ("lost", "let_go")  # lists that are left out where they are empty
 _DIGEST = re.compile("[0-9a-f]{64}")
+_OTHERS = 0o077  # who is not the owner
 
 
 @dataclass(frozen=True)
@@ -232,6 +233,12 @@ class BackupFile:
     size: int  # bytes
     sha256: str
     is_private: bool = False
+
+    @classmethod
+    def of(cls, file: Path, count: Count) -> Self:
+        """Read a file of the lake."""
+        digest, stat = digest_of_chunks(chunks_of(file), count), file.stat()
+        return cls(stat.st_size, digest, not stat.st_mode & _OTHERS)
 
 
 GONE = BackupFile(0, sha256().hexdigest())  # stands for a file that is not there

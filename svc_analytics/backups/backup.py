@@ -20,20 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.arguments import check, check_path
-from svc_analytics.backups.archive import (
-    GONE,
-    Archive,
-    BackupFile,
-    Count,
-    Inventory,
-    digest_of_chunks,
-    inventory_key,
-    open_archive,
-)
+from svc_analytics.backups.archive import GONE, Archive, BackupFile, Count, Inventory, inventory_key
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.files import UNREADABLE, chunks_of, restore_folders
+from svc_analytics.files import UNREADABLE, restore_folders
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
@@ -42,8 +33,6 @@ from svc_analytics.lake.lake import Lake, check_lake, link_file, snapshot_folder
 from svc_analytics.lake.layout import FOOTER_KEY, MARKS, WRITER_MARK, data_folders, tool_version
 from svc_analytics.log import log_lines
 from svc_analytics.schema import STREAMS
-
-_OTHERS = 0o077  # who is not the owner
 
 
 @dataclass(frozen=True)
@@ -120,10 +109,10 @@ def backup(
         raise ConfigError("keep is how many of the newest backups to keep: one or more")
     lake.require()
     _check_apart(lake, target)
-    archive = open_archive(target)
+    archive = Archive.at(target)
     archive.require_own(lake.merchant_id)  # before anything is made there
     with archive.writing(), held_files(lake) as links:
-        archive = open_archive(target)  # again: another process may have made one meanwhile
+        archive = Archive.at(target)  # again: another process may have made one meanwhile
         archive.require_own(lake.merchant_id)
         done = _make(archive, lake, links, let_go, progress)
         removed = archive.forget(keep) if keep else []
@@ -151,7 +140,7 @@ def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> B
         ()
     """
     _check_target(target)
-    archive = open_archive(target)
+    archive = Archive.at(target)
     if not archive.names:
         archive.require()
     inventories = {name: archive.read(name) for name in archive.names}
@@ -184,7 +173,7 @@ def _make(
     before = last.files if last else {}
     size = sum(link.stat().st_size for link in links.values())
     with progress_bar("reading the lake", size, progress) as count:
-        files = {path: _entry_of(link, count) for path, link in links.items()}
+        files = {path: BackupFile.of(link, count) for path, link in links.items()}
     damaged = damaged_files(lake, links, {path: each.sha256 for path, each in files.items()})
     losses = Losses(archive, files, links, damaged)
     gone = losses.let_go(let_go)
@@ -221,12 +210,6 @@ def _copy(
     for path in archive.newest_paths() - files.keys():
         archive.set_aside(path)
     return copied
-
-
-def _entry_of(link: Path, count: Count) -> BackupFile:
-    digest = digest_of_chunks(chunks_of(link), count)
-    stat = link.stat()
-    return BackupFile(stat.st_size, digest, not stat.st_mode & _OTHERS)
 
 
 def _check_target(target: object) -> None:

@@ -9,14 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from svc_analytics.arguments import check_path
-from svc_analytics.backups.archive import (
-    DESCRIPTION,
-    Archive,
-    BackupFile,
-    Count,
-    Inventory,
-    open_archive,
-)
+from svc_analytics.backups.archive import DESCRIPTION, Archive, BackupFile, Count, Inventory
 from svc_analytics.backups.backup import progress_bar
 from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
 from svc_analytics.config import read_data_dir
@@ -78,7 +71,7 @@ def restore(
     if not isinstance(storage, LocalStorage):
         message = f"{storage.place} is a bucket: restore into an empty folder"
         raise ConfigError(f"{message}, and copy it into the bucket")
-    archive = open_archive(target)
+    archive = Archive.at(target)
     chosen = archive.require(at)
     sizes = {path: entry.size for path, entry in chosen.files.items()}
     restored = Restored(archive.place, chosen.name, storage.folder, sizes, dry_run)
