@@ -8,14 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from svc_analytics.bucket.address import Address, lake_address
-from svc_analytics.bucket.store import (
-    Conflict,
-    LakeStore,
-    ObjectStore,
-    Version,
-    check_size,
-    replace_object,
-)
+from svc_analytics.bucket.store import Conflict, ObjectStore, Version, check_size, replace_object
 from svc_analytics.bucket.writing import Lease
 from svc_analytics.errors import LakeChanged, LakeError, system_refusals
 from svc_analytics.files import WRITING, atomic_write, chunks_of, locked, make_folder, sync_folder
@@ -99,7 +92,7 @@ class FolderTarget:
 class BucketTarget:
     """A bucket, or what lies in one below a URL."""
 
-    def __init__(self, url: str, store: LakeStore) -> None:
+    def __init__(self, url: str, store: ObjectStore) -> None:
         self._store = store
         self._versions: dict[str, Version] = {}
         self.place = url

@@ -23,7 +23,7 @@ from typing import Self
 from filelock import BaseFileLock, FileLock
 
 from svc_analytics.bucket.objects import MANIFEST, folder_of, is_month, keys_of_lake, unpack
-from svc_analytics.bucket.store import Conflict, LakeStore, Version
+from svc_analytics.bucket.store import Conflict, ObjectStore, Version
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError, system_refusals
 from svc_analytics.files import UNREADABLE, sync_file
 
@@ -118,7 +118,7 @@ def stamp_of(folder: Path, key: str) -> Stamp | None:
 class Mirror:
     """A folder that follows the objects below a URL."""
 
-    def __init__(self, folder: Path, url: str, store: LakeStore) -> None:
+    def __init__(self, folder: Path, url: str, store: ObjectStore) -> None:
         self.folder = folder
         self.url = self.place = url
         self.store = store
@@ -274,11 +274,11 @@ class Pins:
     """
 
     url: str
-    store: LakeStore
+    store: ObjectStore
     objects: Mapping[str, Held]
 
     @classmethod
-    def of(cls, snapshot: Path, url: str, store: LakeStore) -> "Pins":
+    def of(cls, snapshot: Path, url: str, store: ObjectStore) -> "Pins":
         """Return the pins of a snapshot of a bucket's copy."""
         book = Book.read(snapshot, PINS_FILE) or Book(url)
         return cls(url, store, book.objects)

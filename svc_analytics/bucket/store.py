@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from svc_analytics.bucket.address import AWS_ENDPOINTS, ENDPOINTS
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, needs_extra
@@ -52,22 +52,6 @@ class Version:
     put_at: datetime | None = field(default=None, compare=False)
 
 
-class LakeStore(Protocol):
-    """The objects below the URL of a lake, by their keys."""
-
-    def list(self) -> dict[str, Version]:
-        """Return all objects as they are now."""
-
-    def get(self, key: str, version: Version | None = None) -> "tuple[Buffer, Version]":
-        """Return an object; raise `Conflict` unless it is there, and this version."""
-
-    def put(self, key: str, body: bytes, replaces: Version | None) -> Version:
-        """Put an object that replaces this version, or none; raise `Conflict` otherwise."""
-
-    def delete(self, key: str) -> None:
-        """Remove an object."""
-
-
 def check_size(url: str, key: str, size: int) -> None:
     """Refuse an object that no PUT takes, before any of it is sent.
 
@@ -80,22 +64,8 @@ def check_size(url: str, key: str, size: int) -> None:
         raise StoreError(f"{message}: {next_step}")
 
 
-def replace_object(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version:
-    """Put an object as `Store.put` does, also where the answer to a first attempt was lost.
-
-    Its second attempt then meets the first. The bucket holds what it was to hold.
-    """
-    try:
-        return store.put(key, body, replaces)
-    except Conflict:
-        held, version = store.get(key)
-        if bytes(held) == body:
-            return version
-        raise
-
-
 class ObjectStore:
-    """A bucket of S3, Google Cloud Storage or Azure, by obstore."""
+    """The objects of a bucket below a URL, by their keys: S3, Google Cloud Storage or Azure."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -173,6 +143,20 @@ class ObjectStore:
             message = f"{self._url}: the store does not answer ({reason}): try again later"
             raise StoreUnavailable(message) from None
         raise StoreError(f"{self._url}: the store refused ({reason})") from None
+
+
+def replace_object(store: ObjectStore, key: str, body: bytes, replaces: Version | None) -> Version:
+    """Put an object as `ObjectStore.put` does, also where the answer to a first attempt was lost.
+
+    Its second attempt then meets the first. The bucket holds what it was to hold.
+    """
+    try:
+        return store.put(key, body, replaces)
+    except Conflict:
+        held, version = store.get(key)
+        if bytes(held) == body:
+            return version
+        raise
 
 
 def _is_on_this_machine() -> bool:
@@ -267,7 +251,7 @@ RACERS = 16  # that put the same object at once, twice in each round
 ROUNDS = 2
 
 
-def probe(store: LakeStore, name: str) -> None:
+def probe(store: ObjectStore, name: str) -> None:
     """Raise `ConfigError` with the store's `name` unless it keeps all conditions."""
     for _ in range(ROUNDS):
         key = f"{_PROBES}/{secrets.token_hex(8)}"
@@ -280,7 +264,7 @@ def probe(store: LakeStore, name: str) -> None:
                 store.delete(key)
 
 
-def _find_broken(store: LakeStore, key: str) -> str | None:
+def _find_broken(store: ObjectStore, key: str) -> str | None:
     """Find the first fault of a store; nothing where it has none."""
     first = _race(store, key, None)
     if isinstance(first, str):
@@ -297,7 +281,7 @@ def _find_broken(store: LakeStore, key: str) -> str | None:
     return None
 
 
-def _race(store: LakeStore, key: str, replaces: Version | None) -> Version | str:
+def _race(store: ObjectStore, key: str, replaces: Version | None) -> Version | str:
     """Let many replace one object at once; return the winner's version, or what went wrong."""
     bodies = [secrets.token_bytes(16) for _ in range(RACERS)]
     with ThreadPoolExecutor(RACERS) as pool:  # each is sent at once: the pool is as large
@@ -312,14 +296,14 @@ def _race(store: LakeStore, key: str, replaces: Version | None) -> Version | str
     return of
 
 
-def _put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version | None:
+def _put(store: ObjectStore, key: str, body: bytes, replaces: Version | None) -> Version | None:
     try:
         return store.put(key, body, replaces)
     except Conflict:
         return None
 
 
-def _is_put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> bool:
+def _is_put(store: ObjectStore, key: str, body: bytes, replaces: Version | None) -> bool:
     """Tell whether a PUT was reported as done that must not be, or was done in silence."""
     before = bytes(store.get(key)[0])
     return bool(_put(store, key, body, replaces)) or bytes(store.get(key)[0]) != before

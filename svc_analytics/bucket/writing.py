@@ -24,7 +24,7 @@ from svc_analytics.bucket.objects import STATEMENTS, is_month, key_of, key_of_fi
 from svc_analytics.bucket.store import (
     RULES,
     Conflict,
-    LakeStore,
+    ObjectStore,
     Version,
     check_size,
     probe,
@@ -52,7 +52,7 @@ class Inherited:
 class Lease:
     """One writer's claim to be the only one."""
 
-    store: LakeStore
+    store: ObjectStore
     url: str
     copy_id: str
     known: dict[str, Version] = field(default_factory=dict)  # what it merges into
@@ -159,7 +159,7 @@ class BucketStorage(Mirror):
     the PUT is refused.
     """
 
-    def __init__(self, folder: Path, url: str, store: LakeStore) -> None:
+    def __init__(self, folder: Path, url: str, store: ObjectStore) -> None:
         super().__init__(folder, url, store)
         self._lease: Lease | None = None
         self._work = threading.local()  # of each thread, the versions that its work began with

@@ -6,7 +6,6 @@ changes: a restatement is a folder next to it, `2026-10-v2`.
 """
 
 import csv
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,9 +23,9 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
+from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.sealed_zones import seal_of as seal_of, sealed_period as sealed_period
-from svc_analytics.proofs.verify import ADDED, left_over
 from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 from svc_analytics.storage import Storage, merge_into
@@ -59,16 +58,10 @@ _NAMED = re.compile(r"[0-9]{4}(-[0-9]{2}|-Q[1-4])?(@[\w+-]+?)?(-v[0-9]+)?\Z", re
 
 def parse_json(content: bytes) -> Any:
     """Read a JSON document; raise `ValueError` for none, or where it says a thing twice."""
-
-    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a name stands twice")
-        return dict(pairs)
-
     try:
-        return json.loads(content.decode(), object_pairs_hook=once_each)
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+        return verify.parse_json(content)
+    except (verify.Result, RecursionError) as error:
+        raise ValueError("it says a thing twice, or is nested too deep") from error
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -180,14 +173,14 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     The lock files of office programs, what a file manager leaves, and what a package adds do not
     count.
     """
-    names = {path.name for path in folder.iterdir()} - left_over(folder)
-    return sorted(names - {MANIFEST, *BESIDE, *ADDED, *manifest["files"]})
+    names = {path.name for path in folder.iterdir()} - verify.left_over(folder)
+    return sorted(names - {MANIFEST, *BESIDE, *verify.ADDED, *manifest["files"]})
 
 
 def altered_package(folder: Path) -> list[Message]:
     """List what differs from the sums of a folder that was packed; nothing of any other folder."""
-    here = {path.name for path in folder.iterdir() if path.is_file()} - left_over(folder)
-    if not here & ADDED:
+    here = {path.name for path in folder.iterdir() if path.is_file()} - verify.left_over(folder)
+    if not here & verify.ADDED:
         return []
     sums = {f"{hash_file(folder / name)}  {name}\n" for name in here - {SUMS}}
     path = folder / SUMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals, table_diff
 from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
-from svc_analytics.formatting.display import Display, DisplayTable, label, lined_up, names_of
+from svc_analytics.formatting.display import Display, DisplayTable, label, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.formatting.tables import to_frame
@@ -30,13 +30,7 @@ from svc_analytics.render.compared.figures import (
     figures_by_coin,
 )
 from svc_analytics.render.compared.side_by_side import comparison_tables, head_lines
-from svc_analytics.render.differences import (
-    MOST_ROWS,
-    RECORDS,
-    SHOWN,
-    difference_cell,
-    record_names,
-)
+from svc_analytics.render.differences import RECORDS, differences_table
 from svc_analytics.render.document import Reason, reasons_of
 from svc_analytics.storage import statement_folder
 
@@ -123,26 +117,20 @@ class StatementDiff(Displayable):
     def _changed(self) -> Iterator[DisplayTable]:
         """Yield the differing rows of each table, records first; the figures are shown above."""
         shown = set(_keys(self.comparison))
-        rows = [
-            row
+        is_left = [
+            row["table_name"] not in _FIGURES or (row["name"], row["currency"]) not in shown
             for row in self.table.to_pylist()
-            if row["table_name"] not in _FIGURES or (row["name"], row["currency"]) not in shown
         ]
-        tables = {row["table_name"] for row in rows}
+        rows = self.table.filter(pa.array(is_left, pa.bool_()))
+        tables = pc.unique(rows["table_name"]).to_pylist()
         for name in sorted(tables, key=lambda name: (name != RECORDS, name)):
-            own = [row for row in rows if row["table_name"] == name]
+            own = rows.filter(pc.equal(rows["table_name"], name))
             what = "record" if name == RECORDS else "figure"
             more = "more " * (name in _FIGURES)  # than those above
             differ = "s differ" if len(own) > 1 else " differs"
             title = f"{name}: {len(own):,} {more}{what}{differ}"
-            heads = ["record" if name == RECORDS else "figure", *SHOWN[1:]]
-            names = record_names(own[:MOST_ROWS], self.lines)
-            cells = [
-                [difference_cell(row, each, names) for each in SHOWN] for row in own[:MOST_ROWS]
-            ]
-            yield DisplayTable(
-                title, list(map(label, heads)), lined_up(cells), keys=2, count=len(own)
-            )
+            table = differences_table(own, title, lines=self.lines)
+            yield replace(table, header=[label(what), *table.header[1:]], names=())
 
 
 def _keys(comparison: pa.Table) -> list[tuple[str, str]]:

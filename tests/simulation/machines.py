@@ -19,7 +19,7 @@ from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.objects import is_month
-from svc_analytics.bucket.store import Conflict, LakeStore, Version
+from svc_analytics.bucket.store import Conflict, ObjectStore, Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import StoreUnavailable, SvcError
 from svc_analytics.extraction import update
@@ -131,7 +131,7 @@ class Machines(Simulation):
         self.oracle.lake = self.lake = self._open(self.disk.root / "reader", self.network.store)
         self.disk.settle()
 
-    def _open(self, folder: Path, store: LakeStore) -> Lake:
+    def _open(self, folder: Path, store: ObjectStore) -> Lake:
         """Open the lake as a new process does."""
         open_folder(folder, URL)
         bucket = BucketStorage(folder, URL, store)

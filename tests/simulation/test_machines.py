@@ -3,7 +3,7 @@
 import pytest
 
 from svc_analytics.bucket import writing
-from svc_analytics.bucket.store import LakeStore, Version, replace_object
+from svc_analytics.bucket.store import ObjectStore, Version, replace_object
 from svc_analytics.bucket.writing import Lease
 from svc_analytics.lake.writing import writer
 from tests.simulation import machines
@@ -30,7 +30,7 @@ def test_once_the_troubles_end_one_machine_reads_everything(first):
 def test_without_conditions_rows_are_lost_and_it_is_seen(tmp_path, monkeypatch):
     """A simulator that finds nothing proves nothing."""
 
-    def overwrite(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version:
+    def overwrite(store: ObjectStore, key: str, body: bytes, replaces: Version | None) -> Version:
         if key == writing.LEASE_KEY:  # only one writes at a time, as far as it can tell
             return replace_object(store, key, body, replaces)
         return store.put(key, body, store.list().get(key))
