@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
@@ -45,7 +45,7 @@ from svc_analytics.statements.moved_records import (
     position_parts,
     usd_parts,
 )
-from svc_analytics.statements.sentences import Sentence, read_sentences
+from svc_analytics.statements.sentences import read_sentences
 from svc_analytics.warehouse.figures import label_of
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
@@ -73,13 +73,14 @@ Row = dict[str, Any]
 _PROMISE = "The parts of each column add up to its change, to the last digit."
 _WIDE = pa.decimal256(76, SCALE)
 _TEXTS = ("figure", "label", "currency", "unit")
+_SAID = ("sentence", "prepared_by", "reviewed_by")
 CHANGES = pa.schema(
     [
         *((name, pa.string()) for name in _TEXTS),
         *((name, _WIDE) for name in ("old", "new", "difference")),
         ("percent", pa.decimal256(50, PERCENT_SCALE)),
         ("needs_sentence", pa.bool_()),
-        *((name, pa.string()) for name in ("sentence", "prepared_by", "reviewed_by")),
+        *((name, pa.string()) for name in _SAID),
     ]
 )
 PARTS = pa.schema(
@@ -118,11 +119,11 @@ class FigureChange:
         change: Decimal | None = change_of(self.old, self.new)["difference"]
         return change
 
-    def row(self, sentence: Sentence | None, threshold: Decimal | int) -> Row:
-        """Return its row of the table of changes."""
+    def row(self, line: Mapping[str, str], threshold: Decimal | int) -> Row:
+        """Return its row of the table of changes; `line` is that of the file of sentences."""
         percent = change_of(self.old, self.new)["percent"]
         is_large = bool(self.difference) if percent is None else abs(percent) > threshold
-        said = sentence or Sentence("", "")
+        said = {name: line.get(name) or None for name in _SAID}
         return {
             "figure": self.figure,
             "label": self._label,
@@ -132,10 +133,8 @@ class FigureChange:
             "new": self.new,
             "difference": self.difference,
             "percent": percent,
-            "needs_sentence": is_large and not said.text,
-            "sentence": said.text or None,
-            "prepared_by": said.prepared_by or None,
-            "reviewed_by": said.reviewed_by or None,
+            "needs_sentence": is_large and not said["sentence"],
+            **said,
         }
 
     @property
@@ -375,7 +374,7 @@ def explain_comparison(
     keys = {(each.figure, each.unit, each.currency) for each in figures}
     largest = [row for row in named if (row["figure"], row["unit"], row["currency"]) in keys]
     changes = [
-        each.row(sentences.get((*periods, each.figure, each.currency)), threshold)
+        each.row(sentences.get((*periods, each.figure, each.currency), {}), threshold)
         for each in figures
     ]
     parts = [row for each in figures for row in each.part_rows()]

@@ -31,16 +31,6 @@ Key = tuple[str, str, str, str]  # both periods, the figure, the coin
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """Why a figure moved, in the words of whoever prepared it, and who reviewed that."""
-
-    text: str
-    prepared_by: str
-    reviewed_by: str = ""  # empty until somebody has
-    at: str = ""
-
-
-@dataclass(frozen=True)
 class StoredSentences:
     """The sentences on a period that its forms print, and what of their files was not read."""
 
@@ -72,11 +62,13 @@ def sentences_file(label: str) -> str:
     return f"{label}-{FILE}"
 
 
-def read_sentences(lake: Path, label: str, figures: Collection[str]) -> dict[Key, Sentence]:
+def read_sentences(
+    lake: Path, label: str, figures: Collection[str]
+) -> dict[Key, Mapping[str, str]]:
     """Read the sentences on a period of a lake, of each key the last line; the older file first.
 
-    Raises `ConfigError` naming a line that lacks a cell, or is of none of the `figures`, or of
-    another period than its file.
+    `reviewed_by` is empty until somebody has reviewed one. Raises `ConfigError` naming a line that
+    lacks a cell, or is of none of the `figures`, or of another period than its file.
     """
     paths = _files(lake / STATEMENTS, label)
     rows = [row for path in paths for row in read_rows(path, COLUMNS, OPTIONAL)]
@@ -86,7 +78,7 @@ def read_sentences(lake: Path, label: str, figures: Collection[str]) -> dict[Key
         if (figure := row.cells["figure"]) not in figures:
             named = {"figure": f"{figure!r:.60}", "figures": ", ".join(figures)}
             raise row.refused(Message("sentence.not_explained", **named))
-    return {_key(row): _sentence(row) for row in rows}
+    return {_key(row): row.cells for row in rows}
 
 
 def stored_sentences(statements: Path, label: str) -> StoredSentences:
@@ -147,8 +139,3 @@ def _is_period(folder: str) -> bool:
 def _key(row: TypedRow) -> Key:
     cells = row.cells
     return cells["before"], cells["after"], cells["figure"], cells["currency"]
-
-
-def _sentence(row: TypedRow) -> Sentence:
-    cells = row.cells
-    return Sentence(cells["sentence"], cells["prepared_by"], cells["reviewed_by"], cells["at"])

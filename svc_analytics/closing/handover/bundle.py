@@ -21,14 +21,8 @@ from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, of_one_snapshot, open_warehouse
 
-ABOUT = Model(
-    "about",
-    "",
-    "whose records these are, and up to when they were read.",
-    "one row",
-    (),
-    "",
-)
+_MEANING = "whose records these are, and up to when they were read."
+ABOUT = Model("about", "", _MEANING, "one row", (), "")
 _OF_ABOUT = {
     "merchant_id": "the merchant, UUID",
     "merchant": "the merchant's name as last read",
