@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,31 +23,16 @@ CHAIN, CHAIN_SIGNATURE = "chain.json", "chain.json.sig"  # of all checkpoints of
 BESIDE = (FILE, SIGNATURE, QUERY, STAMP)  # beside the manifest, which names none of them
 _HEX = "[0-9a-f]{64}"
 _FORM = re.compile(
-    rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]{{0,17}})\n({_HEX})\nseal ({_HEX})\n"
-    rf"version ([1-9][0-9]*)\nprevious ({_HEX}|none)\nsalt {re.escape(SCHEME)}\n"
-    rf"(?:header ({_HEX})\n)?"
+    rf"svc-analytics/[^\n]+\n(0|[1-9][0-9]{{0,17}})\n{_HEX}\nseal {_HEX}\n"
+    rf"version [1-9][0-9]*\nprevious ({_HEX}|none)\nsalt {re.escape(SCHEME)}\n"
+    rf"(header {_HEX}\n)?"
 )
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """What a checkpoint states of a sealed statement."""
-
-    origin: str  # the merchant and the period
-    size: int  # lines
-    root: bytes
-    seal: str
-    version: int
-    header: str | None  # the hash of the headings; None where it was sealed before they had one
-
-    @classmethod
-    def parse(cls, text: str) -> "Checkpoint":
-        """Read a checkpoint, or raise `LakeError` where a text is none."""
-        match = _FORM.fullmatch(text)
-        if match is None:
-            raise LakeError("it is no checkpoint of a statement")
-        origin, size, root, seal, version, _, header = match.groups()
-        return cls(origin, int(size), bytes.fromhex(root), seal, int(version), header)
+def require_checkpoint(text: str) -> None:
+    """Raise `LakeError` where a text is no checkpoint of a statement."""
+    if not _FORM.fullmatch(text):
+        raise LakeError("it is no checkpoint of a statement")
 
 
 def tree_of(

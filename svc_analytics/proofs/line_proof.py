@@ -46,7 +46,7 @@ class SingleProof:
             if name not in facts:
                 raise LakeError(f"it lacks {name}")
         _check_types(facts)
-        checkpoint.Checkpoint.parse(facts["checkpoint"])
+        checkpoint.require_checkpoint(facts["checkpoint"])
         known = {name: facts[name] for name in cls.__dataclass_fields__}
         return cls(**known | {"hashes": tuple(facts["hashes"])})
 
