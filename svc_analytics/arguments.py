@@ -12,6 +12,7 @@ from svc_analytics.instants import format_instant, now as machine_clock, parse_b
 
 Instant = int | str | datetime  # how a person may write one; see `as_instant`
 PATH = (str, os.PathLike)
+AnyPath = str | os.PathLike[str]  # how a person may write a path
 _MOST_LETTERS = 40
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from svc_analytics.arguments import PATH, check
+from svc_analytics.arguments import PATH, AnyPath, check
 from svc_analytics.bucket.address import Address, check_place, lake_address
 from svc_analytics.environment import Text, here
 from svc_analytics.errors import ConfigError
@@ -85,7 +85,7 @@ class Settings:
 
 
 def read_settings(
-    data_dir: str | os.PathLike[str] | None = None,
+    data_dir: AnyPath | None = None,
     *,
     patience: int | None = None,
     environ: Mapping[str, str] | None = None,
@@ -124,7 +124,7 @@ def read_settings(
 
 
 def read_data_dir(
-    data_dir: str | os.PathLike[str] | None = None,
+    data_dir: AnyPath | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
@@ -170,7 +170,7 @@ def read_memory(*, environ: Mapping[str, str] | None = None, folder: Path | None
     return here(environ, folder).read("SVC_MEMORY", _memory)
 
 
-def read_rates_path(lake: Path, rates: str | os.PathLike[str] | None = None) -> Path:
+def read_rates_path(lake: Path, rates: AnyPath | None = None) -> Path:
     """Read only where the rates of other currencies are: in the lake unless told otherwise."""
     check("rates", rates, (*PATH, type(None)), 'a path, such as "rates.csv"')
     return Path(rates or here().text("SVC_RATES") or lake / RATES_FILE)
@@ -191,7 +191,7 @@ def read_rates_gaps(
 
 
 def read_signing_key(
-    key: str | os.PathLike[str] | None = None,
+    key: AnyPath | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.arguments import check, check_path
+from svc_analytics.arguments import AnyPath, check, check_path
 from svc_analytics.config import check_engine, read_data_dir
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import needs_extra
@@ -45,9 +44,7 @@ _INNER = {
 class Lakehouse(Displayable, Lake):
     """A lake that answers SQL queries: what `svc_analytics.open_lake` returns."""
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, engine: str = "", engine_data: str = ""
-    ) -> None:
+    def __init__(self, path: AnyPath, *, engine: str = "", engine_data: str = "") -> None:
         super().__init__(path)
         self.engine, self.engine_data = check_engine(engine), engine_data
 
@@ -192,10 +189,7 @@ def _completeness(stream: StreamStatus) -> str:
 
 
 def open_lake(
-    data_dir: str | os.PathLike[str] | None = None,
-    *,
-    engine: str | None = None,
-    engine_data: str | None = None,
+    data_dir: AnyPath | None = None, *, engine: str | None = None, engine_data: str | None = None
 ) -> Lakehouse:
     """Open the lake in a folder or in a bucket; it may still be empty.
 

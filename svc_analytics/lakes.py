@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics import money
-from svc_analytics.arguments import Instant, as_instant, check, check_path, described
+from svc_analytics.arguments import AnyPath, Instant, as_instant, check, check_path, described
 from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, DisplayTable, names_of, text_table
@@ -111,7 +111,7 @@ class Lakes(Displayable):
 
 
 def open_lakes(
-    data_dirs: Sequence[str | os.PathLike[str]],
+    data_dirs: Sequence[AnyPath],
     *,
     engine: str | None = None,
     engine_data: Sequence[str] | None = None,

@@ -3,7 +3,6 @@
 A lake holds its storage and passes it to whoever writes below its folder.
 """
 
-import os
 import random
 import shutil
 import time
@@ -12,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import TypeVar
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.bucket.address import copy_folder, is_address, lake_address, read_address
 from svc_analytics.bucket.mirror import Book, open_folder
 from svc_analytics.bucket.objects import STATEMENTS
@@ -80,7 +80,7 @@ class LocalStorage:
 Storage = LocalStorage | BucketStorage  # what is below its folder is replaced by its methods
 
 
-def open_storage(place: str | os.PathLike[str]) -> Storage:
+def open_storage(place: AnyPath) -> Storage:
     """Open where a lake lies, its folder or the URL of its bucket; no object is read yet.
 
     A folder that is the copy of a bucket says so itself. Raises `ConfigError` for a URL of no
@@ -98,7 +98,7 @@ def open_storage(place: str | os.PathLike[str]) -> Storage:
     return BucketStorage(folder, address, ObjectStore(address))
 
 
-def statement_folder(path: str | os.PathLike[str]) -> Path:
+def statement_folder(path: AnyPath) -> Path:
     """Return the path of a statement's folder; of one in a bucket, that of its copy.
 
     Raises `ConfigError` for a URL that is not one of a lake's statement.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -14,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.backups.targets import Target, open_target
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import chunks_of, hash_file
@@ -39,12 +38,12 @@ class Archive:
     """The backups in a folder or a bucket."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
+        self.target = target
         self.place = target.place
         self.sizes = target.sizes()
 
     @classmethod
-    def at(cls, place: str | os.PathLike[str]) -> Self:
+    def at(cls, place: AnyPath) -> Self:
         """Read which backups a folder or a bucket holds."""
         return cls(open_target(place))
 
@@ -62,7 +61,7 @@ class Archive:
     def read(self, name: str) -> Inventory | None:
         """Return the inventory of a backup; nothing where it was altered."""
         try:
-            return Inventory.parse(b"".join(self.chunks(inventory_key(name))))
+            return Inventory.parse(b"".join(self.target.chunks(inventory_key(name))))
         except (ValueError, LakeError):
             return None
 
@@ -90,14 +89,6 @@ class Archive:
         """Say what the target is, for people who find it."""
         if README not in self.sizes:
             self._put_text(README, _README.encode())
-
-    def writing(self) -> AbstractContextManager[None]:
-        """Be the only one that writes there."""
-        return self._target.writing()
-
-    def chunks(self, key: str) -> Iterator[bytes]:
-        """Yield the content of a file."""
-        return self._target.chunks(key)
 
     def places(self, path: str, entry: BackupFile) -> list[str]:
         """Return where the content of a file can be, by its size."""
@@ -127,10 +118,10 @@ class Archive:
         """Copy a file; what was of its name is set aside. It is read back: it arrived, or fails."""
         key = f"{NEWEST}/{path}"
         self.set_aside(path)
-        self._target.put(key, source, is_private=entry.is_private)
+        self.target.put(key, source, is_private=entry.is_private)
         self.sizes[key] = entry.size
         if self.digest(key) != entry.sha256:
-            self._target.remove(key)
+            self.target.remove(key)
             is_same = hash_file(source) == entry.sha256
             why = (
                 "it did not arrive whole"
@@ -150,7 +141,7 @@ class Archive:
         key = f"{NEWEST}/{path}"
         if key in self.sizes:
             other = older_key(path, self.digest(key))
-            self._target.move(key, other)
+            self.target.move(key, other)
             self.sizes[other] = self.sizes.pop(key)
 
     def finish(self, inventory: Inventory) -> None:
@@ -168,7 +159,7 @@ class Archive:
             return []
         gone = [*inventories][:-keep]
         for name in gone:
-            self._target.remove(inventory_key(name))
+            self.target.remove(inventory_key(name))
         named = {
             older_key(path, entry.sha256)
             for each in newest
@@ -176,23 +167,23 @@ class Archive:
         }
         for key in [key for key in self.sizes if key.startswith(f"{OLDER}/")]:
             if key not in named:
-                self._target.remove(key)
+                self.target.remove(key)
         return gone
 
     def digest(self, key: str, count: Count = lambda size: None) -> str:
         """Return the SHA-256 of a file, read back."""
-        return digest_of_chunks(self._target.chunks(key), count)
+        return digest_of_chunks(self.target.chunks(key), count)
 
     def _is_ours(self) -> bool:
         if README not in self.sizes:
             return bool(self.names)
-        return b"".join(self.chunks(README)).startswith(_TITLE.encode())
+        return b"".join(self.target.chunks(README)).startswith(_TITLE.encode())
 
     def _put_text(self, key: str, content: bytes) -> None:
         with TemporaryDirectory() as folder:
             source = Path(folder) / "content"
             source.write_bytes(content)
-            self._target.put(key, source)
+            self.target.put(key, source)
         self.sizes[key] = len(content)
 
 

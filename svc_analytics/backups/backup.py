@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.arguments import check, check_path
+from svc_analytics.arguments import AnyPath, check, check_path
 from svc_analytics.backups.archive import GONE, Archive, BackupFile, Count, Inventory, inventory_key
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
@@ -75,7 +75,7 @@ class BackupCheck:
 
 def backup(
     lake: Lake,
-    target: str | os.PathLike[str],
+    target: AnyPath,
     *,
     keep: int | None = None,
     let_go: Sequence[str] = (),
@@ -111,7 +111,7 @@ def backup(
     _check_apart(lake, target)
     archive = Archive.at(target)
     archive.require_own(lake.merchant_id)  # before anything is made there
-    with archive.writing(), held_files(lake) as links:
+    with archive.target.writing(), held_files(lake) as links:
         archive = Archive.at(target)  # again: another process may have made one meanwhile
         archive.require_own(lake.merchant_id)
         done = _make(archive, lake, links, let_go, progress)
@@ -125,7 +125,7 @@ def backup(
     return replace(done, removed=tuple(removed))
 
 
-def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> BackupCheck:
+def verify_backup(target: AnyPath, *, progress: bool = True) -> BackupCheck:
     """Read all backups of a folder or bucket back, and compare each file with its digest.
 
     Returns:
@@ -216,7 +216,7 @@ def _check_target(target: object) -> None:
     check_path("the target of the backup", target, "/mnt/disk/finance")
 
 
-def _check_apart(lake: Lake, target: str | os.PathLike[str]) -> None:
+def _check_apart(lake: Lake, target: AnyPath) -> None:
     """Refuse a backup within the lake, which the next one would hold too, or the other way."""
     if is_address(target):
         url = f"{lake_address(target)}/"
@@ -422,7 +422,7 @@ class Losses:
         entry = self._known[path]
         for key in self.archive.places(path, entry):
             if self.archive.digest(key) == entry.sha256:
-                return b"".join(self.archive.chunks(key))
+                return b"".join(self.archive.target.chunks(key))
         return b""
 
     def let_go(self, paths: Sequence[str]) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from svc_analytics.arguments import check_path
+from svc_analytics.arguments import AnyPath, check_path
 from svc_analytics.backups.archive import DESCRIPTION, Archive, BackupFile, Count, Inventory
 from svc_analytics.backups.backup import progress_bar
 from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
@@ -40,8 +40,8 @@ class Restored:
 
 
 def restore(
-    target: str | os.PathLike[str],
-    data_dir: str | os.PathLike[str] | None = None,
+    target: AnyPath,
+    data_dir: AnyPath | None = None,
     *,
     at: str | None = None,
     dry_run: bool = False,
@@ -154,7 +154,7 @@ def _fetch(archive: Archive, path: str, entry: BackupFile, file: Path, count: Co
     if file.exists() and hash_file(file) == entry.sha256:
         count(entry.size)
     elif not any(
-        _write(file, archive.chunks(key), count) == entry.sha256
+        _write(file, archive.target.chunks(key), count) == entry.sha256
         for key in archive.places(path, entry)
     ):
         return False

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from secrets import token_hex
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.bucket.address import Address, lake_address
 from svc_analytics.bucket.store import Conflict, ObjectStore, Version, check_size, replace_object
 from svc_analytics.bucket.writing import Lease
@@ -153,7 +154,7 @@ class BucketTarget:
 Target = FolderTarget | BucketTarget  # a place for backups: files by their names
 
 
-def open_target(place: str | os.PathLike[str]) -> Target:
+def open_target(place: AnyPath) -> Target:
     """Open where backups lie, a folder or the URL of a bucket; nothing is made there yet."""
     address: Address = lake_address(place)
     if isinstance(address, Path):

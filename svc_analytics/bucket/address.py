@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import cache_folder
 
@@ -56,7 +57,7 @@ s3://bucket/lake, gs://bucket/lake or az://container/lake; credentials come from
     return f"{parts.scheme.lower()}://{name}" + (f"/{inside}" if inside else "")
 
 
-def lake_address(text: str | os.PathLike[str]) -> Address:
+def lake_address(text: AnyPath) -> Address:
     """Return where a lake is, its folder or the URL of its bucket; nothing is opened.
 
     >>> lake_address("s3://bucket/lake/"), lake_address("data").name
@@ -86,7 +87,7 @@ def check_place(name: str, place: str) -> str:
     return place
 
 
-def local_path(name: str, path: str | os.PathLike[str]) -> Path:
+def local_path(name: str, path: AnyPath) -> Path:
     """Return a path of this machine; refuse a URL, which would become a folder named `s3:`."""
     if is_address(path):
         raise ConfigError(f"{name} is a URL: give a folder or file of this machine")

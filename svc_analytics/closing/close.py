@@ -8,7 +8,6 @@ is written beside it, with what differs. A month that cannot be final is written
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from itertools import accumulate, chain, takewhile
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.arguments import PATH, check
+from svc_analytics.arguments import PATH, AnyPath, check
 from svc_analytics.closing import adjacent_periods, due, seals
 from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
@@ -64,7 +63,7 @@ def close(
     note: Note = lambda text: None,
     out: str | Path | None = None,
     currency: str | None = None,
-    rates: str | os.PathLike[str] | None = None,
+    rates: AnyPath | None = None,
 ) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 

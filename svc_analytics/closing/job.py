@@ -1,13 +1,12 @@
 """One run of closing: what is to be closed, how it is read, and what is to be written."""
 
-import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.arguments import PeriodOptions, as_names, check
+from svc_analytics.arguments import AnyPath, PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import ahead
@@ -109,7 +108,7 @@ class Job:
         lists = tuple(done.short_lists.values())
         return replace(self, clock=done.read_to, notes=notes, short_lists=lists)
 
-    def with_rates(self, currency: str | None, rates: str | os.PathLike[str] | None) -> "Job":
+    def with_rates(self, currency: str | None, rates: AnyPath | None) -> "Job":
         """Return the run with the rates of a currency, from a file or that of the lake."""
         if currency is None:
             return self

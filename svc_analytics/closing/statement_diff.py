@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.arguments import check_path
+from svc_analytics.arguments import AnyPath, check_path
 from svc_analytics.closing import seals, table_diff
 from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
@@ -138,7 +137,7 @@ def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
     return list(zip(*columns, strict=True))
 
 
-def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
+def diff_statements(a: AnyPath, b: AnyPath) -> StatementDiff:
     """Compare two statements in folders: two versions of a month, or two months.
 
     Of two versions it shows the figures that differ side by side with the cause, and the

@@ -37,8 +37,8 @@ class SingleProof:
     signature: str | None
 
     @classmethod
-    def parse(cls, content: bytes) -> "SingleProof":
-        """Read a proof, or raise `LakeError` with what it lacks; whether it holds is not asked."""
+    def require(cls, content: bytes) -> None:
+        """Raise `LakeError` with what a content lacks of a proof; whether it holds is not asked."""
         if len(content) > MOST:
             raise LakeError(f"it has more than {MOST} bytes")
         facts = _parse_object(content)
@@ -47,8 +47,6 @@ class SingleProof:
                 raise LakeError(f"it lacks {name}")
         _check_types(facts)
         checkpoint.require_checkpoint(facts["checkpoint"])
-        known = {name: facts[name] for name in cls.__dataclass_fields__}
-        return cls(**known | {"hashes": tuple(facts["hashes"])})
 
     def to_json(self) -> str:
         """Write it as JSON with a fact in each line: blanks would take room from the proof."""

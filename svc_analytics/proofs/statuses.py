@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.errors import ConfigError, LakeError, system_refusals
 from svc_analytics.messages import Message
 from svc_analytics.proofs import verify
@@ -21,7 +22,6 @@ from svc_analytics.proofs.stamp import has_stamp
 
 HELD, FAILED, UNCHECKED = "held", "FAILED", "not checked"
 NOT_COMPARED = "not compared"  # a form that another release made
-_Path = str | os.PathLike[str]
 Check = tuple[Any, ...]  # what is checked, the function of verify.py, and what it takes
 LACKING = ("proof.not_signed", "proof.not_stamped")  # the codes of what is not there
 UNREAD = ""  # the signer of a signature that fits no key that can be read here
@@ -53,7 +53,9 @@ class Trust:
     earlier: bytes | None = None  # a chain of checkpoints that was kept
 
     @classmethod
-    def read(cls, signers: _Path | None, authority: _Path | None, earlier: _Path | None) -> "Trust":
+    def read(
+        cls, signers: AnyPath | None, authority: AnyPath | None, earlier: AnyPath | None
+    ) -> "Trust":
         """Read the files that a reader names.
 
         Raises `ConfigError` for one that is not there, and for a file of signers without a key.
@@ -95,7 +97,7 @@ class Trust:
         return [_status(name, checks) for name, checks in named.items()]
 
 
-def _content(option: str, path: _Path | None) -> bytes | None:
+def _content(option: str, path: AnyPath | None) -> bytes | None:
     if path is None:
         return None
     with system_refusals(ConfigError, f"--{option} {path} cannot be read"):
@@ -136,7 +138,7 @@ def check_proof(path: Path, signers: Path | None = None) -> list[Outcome]:
     with system_refusals(ConfigError, f"cannot read {path}"), path.open("rb") as file:
         content = file.read(MOST + 1)  # a byte of what is too much
     try:
-        SingleProof.parse(content)
+        SingleProof.require(content)
     except LakeError as error:
         raise LakeError(f"{path} is no proof of a line: {error}") from error
     keys = Trust.read(signers, None, None).signers

@@ -6,7 +6,6 @@ over one snapshot of the lake. Documents are rendered later, from the statement 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.arguments import as_names, check, check_path
+from svc_analytics.arguments import AnyPath, as_names, check, check_path
 from svc_analytics.bucket.address import local_path
 from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage
@@ -164,7 +163,7 @@ class Statement(Document, Displayable):
         state = MonthState(self.period, "sealed", end, version=version, statuses=WITHIN)
         return replace(self, state=state)
 
-    def in_currency(self, currency: str, rates: str | os.PathLike[str]) -> Statement:
+    def in_currency(self, currency: str, rates: AnyPath) -> Statement:
         """Return it with a second figure beside each in USD, by the rates of a file.
 
         `currency` is a code, such as `EUR`, or `toman`. `rates` is a CSV file with the columns

@@ -1,12 +1,12 @@
 """All views of a lake as tables of one DuckDB file, which needs neither the lake nor a path."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.display import names_of
@@ -34,7 +34,7 @@ _ABOUT_SCHEMA = pa.schema(
 )
 
 
-def write_bundle(lake: Lake, path: str | os.PathLike[str]) -> dict[str, int]:
+def write_bundle(lake: Lake, path: AnyPath) -> dict[str, int]:
     """Write every view of a lake as a table of a DuckDB file; return the rows of each.
 
     All are of one moment of the lake, with every digit. The file replaces one that was there.

@@ -5,7 +5,6 @@ shows no other line.
 """
 
 import hashlib
-import os
 import textwrap
 import zipfile
 from collections import Counter
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.api.routes import PREFIX, ROUTES
-from svc_analytics.arguments import check
+from svc_analytics.arguments import AnyPath, check
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import chain_faults
 from svc_analytics.closing.verification.contents import version_of
@@ -104,8 +103,8 @@ def package(
     *,
     zone: str = "UTC",
     calendar: str | None = None,
-    out: str | os.PathLike[str] | None = None,
-    signers: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
+    signers: AnyPath | None = None,
 ) -> Package:
     """Pack the newest sealed version of a month into a zip file for an auditor.
 
@@ -141,9 +140,9 @@ def newest_sealed_folder(lake: Lake, month: str, zone: str, calendar: str | None
 
 def pack_folder(
     folder: Path,
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
     lake: Lake | None = None,
-    signers: str | os.PathLike[str] | None = None,
+    signers: AnyPath | None = None,
 ) -> Package:
     """Pack a sealed folder; refuse one of which a file is altered, or not proven."""
     manifest = seals.read_manifest(folder)
@@ -173,14 +172,14 @@ def pack_folder(
     return Package(target, folder, seal, digest, unproven, not_compared)
 
 
-def _zip_file(folder: Path, out: str | os.PathLike[str] | None) -> Path:
+def _zip_file(folder: Path, out: AnyPath | None) -> Path:
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")
     return target
 
 
-def _is_signed(folder: Path, signers: str | os.PathLike[str] | None) -> bool:
+def _is_signed(folder: Path, signers: AnyPath | None) -> bool:
     """Whether the merchant's own key signed a folder, or one that the reader trusts."""
     own, by = read_signing_key(), signer_in(folder)
     is_own = own is not None and by is not None and by == fingerprint_of(own)
@@ -357,7 +356,7 @@ def prove(
     line: int | None = None,
     zone: str = "UTC",
     calendar: str | None = None,
-    out: str | os.PathLike[str] | None = None,
+    out: AnyPath | None = None,
 ) -> LineProof:
     """Write a file that proves one line of a sealed month, and shows no other line.
 
@@ -381,11 +380,7 @@ def prove(
 
 
 def prove_in_folder(
-    lake: Lake,
-    folder: Path,
-    record_id: str,
-    line: int | None = None,
-    out: str | os.PathLike[str] | None = None,
+    lake: Lake, folder: Path, record_id: str, line: int | None = None, out: AnyPath | None = None
 ) -> LineProof:
     """Prove a line of a sealed folder, with the secret of the lake that sealed it."""
     check("record_id", record_id, str, "the id of a record as text")

@@ -1,12 +1,12 @@
 """Sign the checkpoints of sealed statements, and of none that is not proven."""
 
-import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from svc_analytics.arguments import AnyPath
 from svc_analytics.closing import chain, seals
 from svc_analytics.closing.handover.evidence import newest_sealed_folder
 from svc_analytics.closing.result import CloseResult
@@ -67,7 +67,7 @@ def sign(
     *,
     zone: str = "UTC",
     calendar: str | None = None,
-    key: str | os.PathLike[str] | None = None,
+    key: AnyPath | None = None,
     reason: str = "",
 ) -> Signature:
     """Sign the newest sealed version of a month, and the chain, as `ssh-keygen -Y sign` does.
@@ -98,10 +98,7 @@ def sign(
 
 
 def sign_folder(
-    folder: Path,
-    key: str | os.PathLike[str] | None = None,
-    lake: Lake | None = None,
-    reason: str = "",
+    folder: Path, key: AnyPath | None = None, lake: Lake | None = None, reason: str = ""
 ) -> Signature:
     """Sign a sealed folder that is proven against a lake, by default the one that it lies in."""
     path, manifest = require_key(key), seals.read_manifest(folder)
@@ -119,9 +116,7 @@ def sign_folder(
     return replace(done, notes=tuple(notes))
 
 
-def sign_all(
-    lake: Lake, *, key: str | os.PathLike[str] | None = None, reason: str = ""
-) -> SignedMonths:
+def sign_all(lake: Lake, *, key: AnyPath | None = None, reason: str = "") -> SignedMonths:
     """Prove each sealed month of a lake that the key has not signed, and sign what nobody signed.
 
     Each is proven as `svc.sign` does, in its newest version. Then the chain is signed, unless a
@@ -290,7 +285,7 @@ class Stamper:
 # ---------- The signatures of a lake: whose there are on its months and its chain
 
 
-def require_key(key: str | os.PathLike[str] | None = None) -> Path:
+def require_key(key: AnyPath | None = None) -> Path:
     path = read_signing_key(key)
     if path is None:
         raise ConfigError(Message("sign.no_key"))

@@ -22,7 +22,7 @@ from unicodedata import normalize
 
 import pyarrow as pa
 
-from svc_analytics.arguments import check_path
+from svc_analytics.arguments import AnyPath, check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import chain_faults
 from svc_analytics.closing.table_diff import NO_DIFFERENCES
@@ -109,12 +109,12 @@ class SealVerification:
 
 
 def verify_statement(
-    folder: str | os.PathLike[str],
+    folder: AnyPath,
     lake: Lake | None = None,
     *,
-    signers: str | os.PathLike[str] | None = None,
-    authority: str | os.PathLike[str] | None = None,
-    earlier: str | os.PathLike[str] | None = None,
+    signers: AnyPath | None = None,
+    authority: AnyPath | None = None,
+    earlier: AnyPath | None = None,
 ) -> SealVerification:
     """Check a sealed statement against its seal, the seals before it, and its lake.
 
