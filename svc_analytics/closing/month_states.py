@@ -13,11 +13,7 @@ from pathlib import Path, PurePath
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.closing import adjacent_periods, seals
-from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
-from svc_analytics.closing.rederive import read_until, rederive, restatement
-from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.table_diff import contradicting_tables
+from svc_analytics.closing import adjacent_periods, due, rederive, result, seals, table_diff
 from svc_analytics.coverage import Span
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.files import program_digest, read_cached, write_cached
@@ -32,13 +28,8 @@ from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import MANIFEST, Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.schema import STREAMS
-from svc_analytics.statements import finality
-from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
-from svc_analytics.statements.reading import Basis
-from svc_analytics.statements.rules import hold_shared
-from svc_analytics.statements.sentences import stored_sentences
+from svc_analytics.statements import balance_assertions, finality, reading, rules, sentences, tables
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import FILE as ACCEPTED, Acceptances
 from svc_analytics.warehouse.models import Check, models_used_by, read_statement_checks
 from svc_analytics.warehouse.sql_text import fill_places, instant_literal
@@ -66,14 +57,14 @@ def month_states(
     """
     # Refuses a lake into which nothing was read, and bounds the months that people look through.
     oldest = read_label(known_months(lake, zone, calendar)[-1], zone, calendar)
-    months = lake_months(lake, clock, zone, calendar)
+    months = due.lake_months(lake, clock, zone, calendar)
     periods = [month for month in months if month.start >= oldest.start]
     contents = contents or LakeContents.read(lake)
     return [state_of(lake, period, clock, contents) for period in reversed(periods)]
 
 
 def judged_months(
-    lake: Lake, clock: int, note: Note, scheduled: Reckoning | None = None
+    lake: Lake, clock: int, note: Note, scheduled: due.Reckoning | None = None
 ) -> list[MonthState]:
     """Return the months of a lake, oldest first, up to the one that the clock is in.
 
@@ -81,10 +72,10 @@ def judged_months(
     of UTC. The last ones, and all that wait for a close, are compared with the lake; a sealed
     month before them is told as far as it is known. `note` is told which month is being looked at.
     """
-    if read_until(lake) is None:
+    if rederive.read_until(lake) is None:
         return []
     contents, months = LakeContents.read(lake), list[MonthState]()
-    for zone, calendar in reckonings(lake, scheduled):
+    for zone, calendar in due.reckonings(lake, scheduled):
         states = month_states(lake, clock, zone, calendar, contents)
         judge_open(lake, states, clock, contents, note)
         for place, state in enumerate(states):
@@ -136,7 +127,7 @@ def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> 
     statements = (lake.path / seals.STATEMENTS).absolute()
     versions = tuple(seals.versions(statements / period.folder))
     lost = _lost(statements, period, len(versions) + 1)
-    state = MonthState(period, "due", closes_at(period), (), len(versions), versions, lost=lost)
+    state = MonthState(period, "due", due.closes_at(period), (), len(versions), versions, lost=lost)
     return _as_judged(state, cached_judgement(contents, period, _manifest(state)), clock)
 
 
@@ -198,7 +189,7 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
     """
     contents = LakeContents.read(lake)
     state = state_of(lake, statement.period, clock, contents)
-    stored = stored_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
+    stored = sentences.stored_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
     statement = replace(statement, sentences=stored.sentences, unread_sentences=stored.unread)
     if state.is_sealed:
         return replace(statement, state=with_statuses(judged(lake, state, clock, contents)))
@@ -247,7 +238,7 @@ def keep_open(lake: Lake, before: LakeContents, statement: Statement) -> None:
 
 
 def keep_results(
-    lake: Lake, before: Mapping[str, LakeContents], results: Iterable[CloseResult]
+    lake: Lake, before: Mapping[str, LakeContents], results: Iterable[result.CloseResult]
 ) -> None:
     """Keep which months a close has sealed, or left as they were sealed, with nothing to say.
 
@@ -277,20 +268,20 @@ def _kind(state: MonthState, answer: Judgement, clock: int) -> Kind:
         return "running"
     if answer.reasons:
         return "blocked"
-    return "late" if closes_at(state.period.shift(1)) <= clock else "due"
+    return "late" if due.closes_at(state.period.shift(1)) <= clock else "due"
 
 
 def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
     """Compare a month with its newest seal, as `close` does; without one, say what it waits for."""
     manifest = _manifest(state)
     if manifest is None:
-        basis = Basis(clock, read_assertions(lake.path), has_trend=False)
+        basis = reading.Basis(clock, balance_assertions.read_assertions(lake.path), has_trend=False)
         return _judgement(_held(lake, prepare(lake, state.period, basis)))
     folder = state.versions[-1]
-    new = rederive(lake, manifest, folder)
-    has_changed = restatement(lake, folder, manifest, new).num_rows > 0
+    new = rederive.rederive(lake, manifest, folder)
+    has_changed = rederive.restatement(lake, folder, manifest, new).num_rows > 0
     files = manifest["files"].keys() - seals.broken_files(folder, manifest)
-    altered = contradicting_tables(folder, files)
+    altered = table_diff.contradicting_tables(folder, files)
     texts = (*(each.text for each in new.reasons), *altered)
     return Judgement(texts, has_changed or bool(altered))
 
@@ -363,7 +354,7 @@ class LakeContents:
         """Read what Parquet files say of themselves, and all bytes of the others."""
         facts = (lake.place, lake.merchant_id, program_digest())
         records = [ACCEPTED, *(f"{name}/*.parquet" for name in data_folders())]
-        beside = [ASSERTIONS, *_SEALED]
+        beside = [balance_assertions.FILE, *_SEALED]
         return cls(facts, content_digests(lake.path, records), content_digests(lake.path, beside))
 
     def beneath(self, period: Period, sealed: seals.Manifest | None) -> str:
@@ -377,7 +368,7 @@ class LakeContents:
             facts.append(seals.seal_of(sealed))
             paths = [path for path in self.records if not _is_behind(path, until)]
         else:
-            met = (ASSERTIONS, f"{seals.STATEMENTS}/{period.shift(-1).folder}")
+            met = (balance_assertions.FILE, f"{seals.STATEMENTS}/{period.shift(-1).folder}")
             paths = [*self.records, *(path for path in self.beside if path.startswith(met))]
         files = self.records | self.beside
         return "\n".join([*facts, *(f"{path} {files[path]}" for path in paths)])
@@ -410,7 +401,7 @@ def _read_reasons(
     coverage = warehouse.coverage()
     read_to = finality.read_until(lake, coverage, None)
     acceptances = Acceptances.of(lake)
-    materialize_accepted(warehouse, acceptances.table())
+    tables.materialize_accepted(warehouse, acceptances.table())
     findings = acceptances.applied_to(_read_findings(warehouse, bounds))
     return [
         finality.find_reasons(
@@ -428,7 +419,7 @@ def _read_findings(warehouse: Warehouse, bounds: Span) -> pa.Table:
     """Read what breaks a blocking rule; of many records one rule after another, in less memory."""
     places = dict(zip(("starts_at", "ends_at"), map(instant_literal, bounds), strict=True))
     if warehouse.is_held:
-        hold_shared(warehouse, _blocking_models())
+        rules.hold_shared(warehouse, _blocking_models())
     queries = [fill_places(findings_of(rule), places) for rule in _blocking_rules()]
     if not warehouse.is_large:
         queries = [" union all ".join(queries)]

@@ -36,12 +36,7 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import noun_of, parse_period
-from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import BESIDE, CHAIN, CHAIN_SIGNATURE, checkpoint_fault
-from svc_analytics.proofs.line_proof import prove_line
-from svc_analytics.proofs.signature import fingerprint_of, signer_in
-from svc_analytics.proofs.statuses import FAILED, UNCHECKED, Marks, Trust
-from svc_analytics.proofs.tree import FILE, read_secret
+from svc_analytics.proofs import checkpoint, line_proof, signature, statuses, tree, verify
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import has_typst
@@ -154,7 +149,7 @@ def pack_folder(
         proof = prove_folder(folder, manifest, lake or seals.lake_around(folder.absolute()))
         matches = [*saved_matches(proof)]
         broken = [*proof.findings.broken, *chain_faults(proof.lake), *proof.findings.of_files]
-        broken += [each.fault for each in matches if each.status.outcome == FAILED]
+        broken += [each.fault for each in matches if each.status.outcome == statuses.FAILED]
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, fault=translated(broken[0])))
     not_compared = tuple(proof.findings.not_compared)
@@ -167,7 +162,7 @@ def pack_folder(
     with output_file(target, is_durable=True) as temporary:
         _write(temporary, proof, [each for each in matches if each.is_of_seal])
         digest = hash_file(temporary)
-    doubts = [each.fault for each in matches if each.status.outcome == UNCHECKED]
+    doubts = [each.fault for each in matches if each.status.outcome == statuses.UNCHECKED]
     seal, unproven = str(manifest["seal"]), (*proof.findings.unproven, *doubts)
     return Package(target, folder, seal, digest, unproven, not_compared)
 
@@ -181,9 +176,9 @@ def _zip_file(folder: Path, out: AnyPath | None) -> Path:
 
 def _is_signed(folder: Path, signers: AnyPath | None) -> bool:
     """Whether the merchant's own key signed a folder, or one that the reader trusts."""
-    own, by = read_signing_key(), signer_in(folder)
-    is_own = own is not None and by is not None and by == fingerprint_of(own)
-    return is_own or Trust.read(signers, None, None).signer_of(folder) is not None
+    own, by = read_signing_key(), signature.signer_in(folder)
+    is_own = own is not None and by is not None and by == signature.fingerprint_of(own)
+    return is_own or statuses.Trust.read(signers, None, None).signer_of(folder) is not None
 
 
 def _is_plain(name: str) -> bool:
@@ -221,8 +216,8 @@ def _added(proof: Proof, matches: list[SavedMatch]) -> dict[str, bytes]:
         seals.README: readme_text(proof.manifest),
         seals.EVIDENCE: evidence_text(proof, matches),
     }
-    files = [proof.folder / name for name in BESIDE]
-    files += [proof.folder.parent / name for name in (CHAIN, CHAIN_SIGNATURE)]
+    files = [proof.folder / name for name in checkpoint.BESIDE]
+    files += [proof.folder.parent / name for name in (checkpoint.CHAIN, checkpoint.CHAIN_SIGNATURE)]
     return {
         **{name: text.encode() for name, text in texts.items()},
         seals.VERIFY: Path(verify.__file__).read_bytes(),
@@ -312,7 +307,7 @@ def _facts(proof: Proof) -> dict[str, Any]:
     lines = tables.get("lines")
     later = 0 if lines is None else pc.sum(pc.greater(lines["record_version"], 1)).as_py() or 0
     verdicts = tables["receipts"]["verdict"].to_pylist() if "receipts" in tables else []
-    places = (proof.folder / CHAIN, proof.folder.parent / CHAIN)
+    places = (proof.folder / checkpoint.CHAIN, proof.folder.parent / checkpoint.CHAIN)
     return {
         "proof": proof,
         "facts": facts,
@@ -327,7 +322,7 @@ def _facts(proof: Proof) -> dict[str, Any]:
         "findings": sorted(Counter((r["check_name"], r["severity"]) for r in checks).items()),
         "rules": [rule.name for rule in (*read_checks(), *read_footings())],
         "verdicts": sorted(Counter(verdicts).items()),
-        "marks": Marks.of(proof.folder),
+        "marks": statuses.Marks.of(proof.folder),
         "has_chain": any(path.is_file() for path in places),
     }
 
@@ -390,7 +385,7 @@ def prove_in_folder(
     manifest = seals.read_manifest(folder)
     _require_tree(folder, manifest)
     secret = _secret_of(lake, folder, manifest)
-    proof = prove_line(folder, manifest, secret, record_id, line, lake.storage)
+    proof = line_proof.prove_line(folder, manifest, secret, record_id, line, lake.storage)
     target = Path(f"{folder.name}-line-{proof.line_number}.json" if out is None else out)
     with output_file(target, is_durable=True) as temporary:
         temporary.write_text(proof.to_json(), encoding="utf-8", newline="\n")
@@ -407,7 +402,7 @@ def _require_tree(folder: Path, manifest: seals.Manifest) -> None:
     if "tree" not in manifest:
         message = f"{manifest['label']} was sealed before there were trees, so no line is proven"
         raise LakeError(f"{message} alone: hand over all of it with svc-analytics package")
-    if fault := checkpoint_fault(folder, manifest):
+    if fault := checkpoint.checkpoint_fault(folder, manifest):
         raise LakeError(f"{folder}: {fault}: restore it from a copy")
 
 
@@ -416,7 +411,7 @@ def _secret_of(lake: Lake, folder: Path, manifest: seals.Manifest) -> bytes:
     if not seals.read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
         message = f"the lake in {lake.place} did not seal {folder}"
         raise LakeError(f"{message}: name the lake that did with --data-dir, for its secret")
-    secret = read_secret(lake.path)
+    secret = tree.read_secret(lake.path)
     if secret is None:
-        raise LakeError(f"{lake.path / FILE} is missing: restore it from a copy of the lake")
+        raise LakeError(f"{lake.path / tree.FILE} is missing: restore it from a copy of the lake")
     return secret
