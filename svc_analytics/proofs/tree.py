@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
+from svc_analytics.files import chunks_of
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.storage import Storage, merge_into
 
@@ -37,7 +38,6 @@ _RECORD, _RECEIPT = b"record_id", b"receipt_sha256"
 _NO_RECEIPT = bytes(HASH)
 _BOM = b"\xef\xbb\xbf"
 _GROUP = 20_000  # rows of a Parquet file that are in memory at a time
-_CHUNK = 1 << 18  # bytes of a CSV file that are in memory at a time
 _LONGEST = 1 << 20  # bytes of a record: a quote that nobody closes shall not take the memory
 # The secret of a lake, of which salts are made: without its salt, nobody can guess a line. It is
 # made when the lake first seals a month. Whoever has it can test guesses at lines of which only a
@@ -260,11 +260,8 @@ def read_lines(folder: Path, manifest: dict[str, Any], secret: bytes) -> Lines:
 
 def _chunks(folder: Path, manifest: dict[str, Any]) -> Iterator[bytes]:
     name = f"{TABLE}.csv"
-    if name not in manifest["files"]:
-        yield from _texts(folder / f"{TABLE}.parquet")
-        return
-    with (folder / name).open("rb") as file:
-        yield from iter(partial(file.read, _CHUNK), b"")
+    is_there = name in manifest["files"]
+    return chunks_of(folder / name) if is_there else _texts(folder / f"{TABLE}.parquet")
 
 
 def split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
