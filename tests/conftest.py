@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings as hypothesis_s
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from tests.support import prepared, rings
+from tests.support.closings import Closer, closer_by_commands
 from tests.support.desks import SETTINGS, Desk, Run, runner
 from tests.support.fake_service import FakeService, refund, spread
 from tests.support.prepared import keep_readings
@@ -212,6 +213,17 @@ def lake(tmp_path) -> Lakehouse:
 @pytest.fixture
 def desk(service, settings, lake) -> Desk:
     return Desk(service, settings, lake)
+
+
+@pytest.fixture
+def closer(desk, monkeypatch) -> Closer:
+    """What the commands extract comes from the model service, of three months."""
+    return closer_by_commands(desk, monkeypatch)
+
+
+@pytest.fixture
+def call(closer, run) -> Run:
+    return run
 
 
 @pytest.fixture

@@ -1,16 +1,20 @@
-"""The help of every public name: what it gives, what can go wrong, and an example."""
+"""What a user of the library meets: the help of every public name, and what the logger is told."""
 
 import inspect
+import logging
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import svc_analytics as svc
 from svc_analytics import errors
+from tests.support.closings import Closer
+from tests.support.fake_service import once, payment, refusal
 
 PUBLIC = {name: getattr(svc, name) for name in svc.__all__}
 FUNCTIONS = {name: found for name, found in PUBLIC.items() if inspect.isfunction(found)}
@@ -19,7 +23,7 @@ CLASSES = {
     for name, found in PUBLIC.items()
     if inspect.isclass(found) and not issubclass(found, Exception)
 }
-SILENT = {"notebook_errors"}  # raises nothing
+NEVER_RAISING = {"notebook_errors"}  # raises nothing
 
 
 def methods() -> Iterator[tuple[str, Any]]:
@@ -38,7 +42,7 @@ def test_a_function_says_what_it_returns_and_raises_and_shows_a_call(name):
     """In sections that `help` and the reference both show."""
     text = help_of(FUNCTIONS[name])
     assert "\nReturns:\n" in text, text
-    assert "\nRaises:\n" in text or name in SILENT, text
+    assert "\nRaises:\n" in text or name in NEVER_RAISING, text
     assert f"{name}(" in text.partition("\nExamples:\n")[2], text
 
 
@@ -126,3 +130,55 @@ def test_a_users_type_checker_sees_our_types(tmp_path):
     wrong, misspelt = (line for line in done.stdout.splitlines() if " error: " in line)
     assert 'Argument "month" to "statement" has incompatible type "int"' in wrong
     assert 'Unexpected keyword argument "zome" for "compare"' in misspelt
+
+
+# ---------- the logger `svc_analytics`: what was done, and what needs a person
+
+
+SILENT = "import svc_analytics as svc, svc_analytics.log as log; log.LOG.warning('heard')"
+
+
+def lines(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
+    """What was told at a level; all of it to the one logger that is documented."""
+    assert {each.name for each in caplog.records} <= {"svc_analytics"}
+    return [each.getMessage() for each in caplog.records if each.levelno == level]
+
+
+@pytest.fixture
+def heard(caplog) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG, "svc_analytics")
+    return caplog
+
+
+def test_who_does_not_listen_hears_nothing():
+    done = subprocess.run([sys.executable, "-c", SILENT], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_reading_tells_what_it_read_and_which_call_it_made_again(history, desk, heard):
+    history.intercept = once(refusal(503), path="/payments")
+    desk.extract()
+    # A page that is read again may repeat some rows.
+    [told] = lines(heard, logging.INFO)
+    assert re.fullmatch(
+        r"read 4\d\d rows of payments, 9 rows of payout_records up to 2026-11-20T12:00:00Z", told
+    )
+    assert lines(heard, logging.DEBUG)[0].startswith("/payments is called again: ")
+    assert not lines(heard, logging.WARNING)
+
+
+def test_a_record_that_was_set_aside_is_a_warning(service, desk, heard):
+    service.payments = [payment(1, "2026-10-05T00:00:00Z") | {"amount": "much"}]
+    desk.extract()
+    assert lines(heard, logging.WARNING) == ["records set aside: 1"]
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_sealed_month_is_told_and_a_restated_one_is_a_warning(desk, heard):
+    closer = Closer(desk)
+    closer.serve()
+    sealed = closer.close("2026-10")
+    assert any(text.startswith("2026-10 sealed as ") for text in lines(heard, logging.INFO))
+    assert not lines(heard, logging.WARNING)
+    replace(sealed, state="restated", version=2).logged()
+    assert lines(heard, logging.WARNING)[0].startswith("2026-10 restated as version 2")

@@ -1,4 +1,4 @@
-"""A lake of the sandbox that commands extracted, and a desk that closes months by commands."""
+"""A lake of the sandbox that commands extracted."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,8 +8,6 @@ import pytest
 
 from svc_analytics.cli.app import cli
 from svc_analytics.sandbox import Running
-from tests.support.closings import Closer, closer_by_commands
-from tests.support.desks import Run
 from tests.support.sandboxes import sandbox
 
 
@@ -42,14 +40,3 @@ def extracted(running, tmp_path_factory) -> Path:
 def filled(connected, extracted) -> Path:
     """A lake in ./data, brought up to date."""
     return shutil.copytree(extracted, Path("data").absolute())
-
-
-@pytest.fixture
-def closer(desk, monkeypatch) -> Closer:
-    """What the commands extract comes from the model service."""
-    return closer_by_commands(desk, monkeypatch)
-
-
-@pytest.fixture
-def call(closer, run) -> Run:
-    return run

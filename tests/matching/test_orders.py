@@ -1,4 +1,4 @@
-"""Single orders, checkable by hand: what is open, what is in USD, by what an order is known."""
+"""Single orders, checkable by hand; and three hundred shops, of which nothing is left over."""
 
 import random
 from decimal import Decimal
@@ -11,7 +11,8 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR
-from tests.support.seeded_shops import MONTH, payment_of, record_of, write_lake
+from tests.support.rings import rings
+from tests.support.seeded_shops import MONTH, Shop, payment_of, record_of, write_lake
 
 HEAD = "Order ID,Date,Status,Currency,Total"
 ARRIVED = {"Date": ["2026-10-05"], "Coin": ["usdt"], "Amount": ["1"], "Reference": ["x"]}
@@ -178,3 +179,19 @@ def test_what_was_not_read_is_said_and_not_taken_for_nothing(match, tmp_path):
     )
     with pytest.raises(ConfigError, match="payout_records of 2026-10 were not read: run"):
         svc.match(both.lake, "payouts", pd.DataFrame(ARRIVED), month="2026-10")
+
+
+# ---------- seeded shops: each order in the one line that it belongs to
+
+
+@pytest.mark.parametrize("seed", rings(range(24), range(300)))
+def test_every_order_and_payment_is_in_the_one_line_that_it_belongs_to(seed, tmp_path):
+    """Counts and sums by code and coin are those of plain arithmetic: 0 wrong, 0 left over."""
+    shop = Shop(seed)
+    lake = shop.lake(tmp_path / "lake")
+    both = svc.match(lake, "orders", shop.write_orders(tmp_path / "a.csv"), month="2026-10")
+    assert both.by == shop.expected.by()
+    assert both.total("theirs") == shop.expected.total("theirs")
+    assert both.total("ours") == shop.expected.total("ours")
+    turned = shop.write_orders(tmp_path / "b.csv", is_turned=True)
+    assert svc.match(lake, "orders", turned, month="2026-10").digest == both.digest

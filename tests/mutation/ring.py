@@ -61,7 +61,7 @@ class Target(NamedTuple):
 SQL = "warehouse/sql"
 STATEMENTS = "statements/test_statement.py", "statements/test_full_scan.py"
 TARGETS: dict[str, Target] = {
-    "money": Target(("money.py",), ("ground/test_money.py", "formatting/test_numbers.py")),
+    "money": Target(("money.py",), ("ground/test_money.py", "formatting/test_columns.py")),
     "signing": Target(
         ("signing/*.py",),
         ("signing", "ground/test_config.py", "notebook/test_display.py"),
@@ -77,7 +77,7 @@ TARGETS: dict[str, Target] = {
             "lake/month_file.py",
         ),
         (
-            *("ground/test_coverage_sets.py", "lake/test_month_file.py"),
+            *("ground/test_instants.py", "lake/test_month_file.py"),
             *("lake/test_invariants.py", "lake/test_index.py"),
             *("extraction/test_clock.py", "extraction/test_extraction.py", "lake/test_runs.py"),
             *("lake/test_lake.py", "lake/test_fault_files.py", "extraction/test_unlisted.py"),
@@ -112,8 +112,7 @@ TARGETS: dict[str, Target] = {
     "unlisted": Target(
         ("extraction/unlisted.py", "extraction/plan.py"),
         (
-            *("extraction/test_unlisted.py", "extraction/test_short_lists.py"),
-            "extraction/test_answers_by_id.py",
+            *("extraction/test_unlisted.py", "extraction/test_answers_by_id.py"),
             *("closing/test_unlisted_months.py", "closing/test_months_behind_a_hole.py"),
         ),
     ),

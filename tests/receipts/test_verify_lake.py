@@ -1,5 +1,13 @@
 """The verdicts the lake keeps: complete, renewed only where something changed, secret-free."""
 
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
@@ -19,13 +27,16 @@ from svc_analytics.errors import (
     NotFound,
     Unavailable,
 )
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts import verify_lake as module
 from svc_analytics.receipts.bulk import OnlineVerifier
+from svc_analytics.receipts.helper_processes import map_shared
 from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
+from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipt_tokens import FACTS, Verdict
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.warehouse.warehouse import open_warehouse
@@ -46,7 +57,7 @@ def receipted(number: int, paid_at: str, secret: str = SECRET, **changes: str) -
     return made | {"receipt": signed({name: stated[name] for name in FACTS}, secret)}
 
 
-PAYMENTS = {
+BY_VERDICT = {
     "valid": receipted(1, "2026-09-30T23:59:59Z"),
     "facts_mismatch": receipted(2, "2026-10-02T08:00:00Z", amount="11"),
     "bad_signature": receipted(3, "2026-10-03T08:00:00Z", "forged"),
@@ -57,7 +68,7 @@ PAYMENTS = {
 
 @pytest.fixture
 def lake(desk) -> Lakehouse:
-    desk.service.payments = list(PAYMENTS.values())
+    desk.service.payments = list(BY_VERDICT.values())
     return extracted(desk).lake
 
 
@@ -70,7 +81,7 @@ def test_every_payment_has_a_status(lake):
     """Before: missing or not checked. After: what its receipt proves."""
     assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]
     assert verify_lake(lake, SETTINGS).checked == 4
-    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
+    assert statuses(lake) == {record["id"]: verdict for verdict, record in BY_VERDICT.items()}
 
 
 def test_a_status_shows_both_values_of_a_differing_fact(lake):
@@ -88,7 +99,7 @@ def test_wrong_receipts_block_and_others_do_not(lake):
     verify_lake(lake, SETTINGS)
     wrong = ("facts_mismatch", "bad_signature", "malformed")
     found = set(findings_of(lake, rule)["record_id"])
-    assert found == {PAYMENTS[verdict]["id"] for verdict in wrong}
+    assert found == {BY_VERDICT[verdict]["id"] for verdict in wrong}
 
 
 def test_a_second_run_checks_nothing(lake):
@@ -106,10 +117,10 @@ def test_only_new_and_changed_rows_are_checked_again(lake, desk):
     desk.service.payments[2] = receipted(3, "2026-10-03T08:00:00Z")
     desk.service.payments.append(receipted(6, "2026-10-06T08:00:00Z"))
     desk.extract(rereads=True)
-    assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "not_checked"
+    assert statuses(lake)[BY_VERDICT["bad_signature"]["id"]] == "not_checked"
     done = verify_lake(lake, SETTINGS)
     assert (done.checked, done.unchanged) == (2, 3)
-    assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "valid"
+    assert statuses(lake)[BY_VERDICT["bad_signature"]["id"]] == "valid"
 
 
 @pytest.mark.parametrize("secrets", [f"new,{SECRET}", f"{SECRET}@2026-01-01"])
@@ -137,7 +148,7 @@ def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake)
     online = table.set_column(table.column_names.index("verdict"), "verdict", verdicts)
     replace_file(lake.storage.write(path), online.schema, [online], about=about)
     assert verify_lake(lake, SETTINGS).checked == 2  # facts_mismatch and malformed
-    assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "valid"
+    assert statuses(lake)[BY_VERDICT["bad_signature"]["id"]] == "valid"
     assert count_codes([path])["receipt.amount_differs"] == 1
 
 
@@ -157,7 +168,7 @@ def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake):
     with pytest.raises(LakeError, match="run receipts verify"), open_warehouse(lake):
         pass
     assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).checked) == (3, 0)
-    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
+    assert statuses(lake) == {record["id"]: verdict for verdict, record in BY_VERDICT.items()}
 
 
 def test_what_a_killed_run_left_is_swept(lake):
@@ -266,3 +277,136 @@ def test_a_refused_key_or_an_absent_service_is_no_verdict(error):
     """401 and 503 say nothing of a token: the command ends with them."""
     with pytest.raises(type(error)):
         opinion(FORGED, error)
+
+
+# ---------- months in parts: shared among processes, and written as one would
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_large_month_is_shared_by_its_row_groups(desk, monkeypatch, workers):
+    """Here of one row each: verdicts stand in the order of the payments, whoever made them."""
+    monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
+    desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in range(1, 8)]
+    desk.extract()
+    assert verify_lake(desk.lake, SETTINGS, workers=workers).checked == 7
+    desk.service.payments[3] = receipted(4, "2026-10-04T08:00:00Z", amount="11")
+    desk.service.payments.append(receipted(8, "2026-10-08T08:00:00Z"))
+    desk.extract(rereads=True)
+    done = verify_lake(desk.lake, SETTINGS, workers=workers)
+    rows = pq.read_table(desk.lake.path / "receipt_verdicts" / "2026-10.parquet")
+    assert (done.checked, done.unchanged) == (2, 6)
+    assert rows["payment_id"].to_pylist() == [record["id"] for record in desk.service.payments]
+    assert rows["verdict"].to_pylist() == [*["valid"] * 3, "facts_mismatch", *["valid"] * 4]
+
+
+@pytest.mark.parametrize(
+    ("altered", "readable"), [(0.25, ["second"]), (0.75, ["first"]), ("the footer", [])]
+)
+def test_some_row_groups_vouch_for_their_own_pages_and_the_footer(
+    desk, monkeypatch, altered, readable
+):
+    """Of two groups of one row, one byte is altered: one of another group is not read at all."""
+    monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
+    desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in (1, 2)]
+    desk.extract()
+    path = desk.lake.month_path(PAYMENTS, "2026-10")
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little")
+    rows = len(data) - 8 - footer
+    flip(path, int(rows * altered) if isinstance(altered, float) else rows + footer // 2)
+    groups = {"first": range(1), "second": range(1, 2)}
+    assert [name for name, each in groups.items() if is_read(path, each)] == readable
+    assert not is_read(path, None)
+
+
+def is_read(path: Path, groups: range | None) -> bool:
+    """Tell whether these row groups of a file can be read, each being one row."""
+    try:
+        return len([*read_groups(path, groups=groups)]) > 0
+    except LakeError:
+        return False
+
+
+# ---------- work shared with helpers
+
+
+def test_every_job_is_done_once_and_both_sides_work():
+    """Whoever is free takes the next; here, each waits until the other has taken one.
+
+    Results come in the order of the jobs, whoever was first.
+    """
+    here, there = threading.Event(), threading.Event()
+
+    def work(mine: threading.Event, others: threading.Event, job: int) -> int:
+        mine.set()
+        assert others.wait(30)
+        return job * 10
+
+    with ThreadPoolExecutor() as pool:
+        begin = partial(pool.submit, partial(work, there, here))
+        done = list(map_shared(range(50), partial(work, here, there), begin, 1))
+    assert done == [(job, job * 10) for job in range(50)]
+
+
+@pytest.mark.parametrize("side", ["here", "there"])
+def test_an_error_on_either_side_is_raised_and_ends_the_work(side):
+    """The disk is full: no helper goes on through a year of months."""
+    begun: list[int] = []
+    failing = threading.Event()
+
+    def fail(job: int) -> int:
+        failing.set()
+        raise OSError("disk full")
+
+    def work(job: int) -> int:
+        failing.wait(30)
+        begun.append(job)
+        return job
+
+    here, there = (fail, work) if side == "here" else (work, fail)
+    with ThreadPoolExecutor() as pool, pytest.raises(OSError, match="disk full"):
+        list(map_shared(range(300_000), here, partial(pool.submit, there), helpers=1))
+    assert len(begun) < 300_000
+
+
+def test_a_job_that_cannot_be_made_ends_the_work():
+    """A month that cannot be read is told, whoever came to it."""
+
+    def jobs() -> Iterator[int]:
+        yield 1
+        raise OSError("cannot read")
+
+    with ThreadPoolExecutor() as pool, pytest.raises(OSError, match="cannot read"):
+        list(map_shared(jobs(), abs, partial(pool.submit, abs), helpers=1))
+
+
+KILLED = """
+import os, signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from svc_analytics.receipts.helper_processes import begin_helper
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, get_context("spawn"), begin_helper, ((), ()))
+    print(pool.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_helper_does_not_outlive_a_run_that_is_killed(tmp_path):
+    """It holds the receipt secrets, and may write where the next run writes."""
+    (tmp_path / "killed.py").write_text(KILLED)
+    with (tmp_path / "said").open("w") as said:  # not a pipe, which the helper would hold open
+        subprocess.run([sys.executable, tmp_path / "killed.py"], stdout=said)
+    helper = int((tmp_path / "said").read_text())
+    until = time.monotonic() + 20
+    while is_alive(helper) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_alive(helper)
+
+
+def is_alive(process: int) -> bool:
+    """Tell whether a process does anything yet: one that nobody waits for has ended too."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False

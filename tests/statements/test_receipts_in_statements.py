@@ -10,12 +10,12 @@ from svc_analytics.closing.stated import statement
 from svc_analytics.instants import format_instant, now
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement
-from tests.receipts.test_verify_lake import PAYMENTS, SETTINGS, receipted
+from tests.receipts.test_verify_lake import BY_VERDICT, SETTINGS, receipted
 from tests.support.prepared import prepared
 
 # October: six payments of 10 usdt, of which the receipts of two hold.
 OCTOBER = [
-    *[record for name, record in PAYMENTS.items() if name != "valid"],
+    *[record for name, record in BY_VERDICT.items() if name != "valid"],
     receipted(6, "2026-10-06T08:00:00Z"),
     receipted(7, "2026-10-07T08:00:00Z"),
 ]
@@ -51,14 +51,14 @@ def test_the_share_that_receipts_attest_by_count_and_by_value(made):
 def test_every_line_says_how_far_it_is_proven(made):
     """Beside the record, and in a table of its own with the reason."""
     verdicts = {r["record_id"]: r["receipt_verdict"] for r in made.tables["lines"].to_pylist()}
-    wrong = {record["id"]: name for name, record in PAYMENTS.items() if name != "valid"}
+    wrong = {record["id"]: name for name, record in BY_VERDICT.items() if name != "valid"}
     assert verdicts == wrong | {record["id"]: "valid" for record in OCTOBER[-2:]}
     assert {r["payment_id"]: r["verdict"] for r in made.tables["receipts"].to_pylist()} == verdicts
 
 
 def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made, desk):
     """Mismatch, forgery and junk block; a missing one does not. The reason is printed."""
-    wrong = [PAYMENTS[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
+    wrong = [BY_VERDICT[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
     assert made.status == "provisional"
     lines = "".join(
         f"receipt_proves_its_payment,{id_},the shop was moved,Mina,{format_instant(now())}\n"

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import SHUT_RDWR, create_server, socket
 from socketserver import BaseServer
 from threading import Thread
@@ -95,6 +96,17 @@ def answering(usual: Answer, tls: ssl.SSLContext | None = None) -> Iterator[Answ
     server = Answering(usual, tls)
     yield server
     server.close()
+
+
+# A certificate of no authority, and its key.
+SELF_SIGNED = Path(__file__).parents[1] / "signing" / "vectors" / "self-signed.pem"
+
+
+def self_signed() -> ssl.SSLContext:
+    """Let a server show this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(SELF_SIGNED)
+    return context
 
 
 class Web(BaseHTTPRequestHandler):

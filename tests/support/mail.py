@@ -54,6 +54,12 @@ def mail_server(handler: MailHandler, **options: Any) -> Iterator[int]:
     controller.stop()
 
 
+def plain_text(letter: EmailMessage) -> str:
+    """What a letter says in plain text."""
+    body = letter.get_body(("plain",))
+    return "" if body is None else body.get_content()
+
+
 class PostOffice(MailHandler):
     """What came in, in its order, by mail and by calls; `is_shut` refuses all."""
 

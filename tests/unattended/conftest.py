@@ -1,23 +1,10 @@
-"""A desk whose commands extract from the model service, and who is told of them."""
+"""Who is told of runs."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.closings import Closer, closer_by_commands
-from tests.support.desks import Run
 from tests.support.mail import PostOffice, post_office
-
-
-@pytest.fixture
-def closer(desk, monkeypatch) -> Closer:
-    """What the commands extract comes from the model service, of three months."""
-    return closer_by_commands(desk, monkeypatch)
-
-
-@pytest.fixture
-def call(closer, run) -> Run:
-    return run
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The doctor: what it finds wrong, with a next step, and that it writes nothing."""
 
 import json
-import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,11 +16,10 @@ from svc_analytics.unattended import doctor
 from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.watch import Watch
 from tests.support.desks import Run
-from tests.support.loopback import answering
+from tests.support.loopback import SELF_SIGNED, answering, self_signed
 from tests.support.mail import MailHandler, mail_server, post_office
 from tests.support.signers import make_key
 
-SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 Points = Callable[[], dict[str, dict[str, str]]]
 
 
@@ -166,10 +164,8 @@ def test_it_is_green_only_where_runs_work(setting, value, name, says, points, mo
 
 def test_an_untrusted_certificate_is_one_cause_in_one_line(points, monkeypatch):
     """No key is named, whose service nobody has heard."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(SELF_SIGNED)
     monkeypatch.setenv("SVC_PATIENCE", "1")
-    with answering(b"", context) as server:
+    with answering(b"", self_signed()) as server:
         monkeypatch.setenv("SVC_BASE_URL", f"https://localhost:{server.port}")
         found = points()
     assert found.keys() == {"service"} and "SVC_CA_FILE" in found["service"]["next_step"]
@@ -259,9 +255,7 @@ def test_a_wrong_clock_and_old_data_are_wrong(points, monkeypatch):
 def test_the_certificate_of_the_service_is_looked_at(trusted, at, state, text, step, monkeypatch):
     """Whether it is trusted, and for how long still: until 1 January 2120."""
     monkeypatch.setattr(doctor, "now", lambda: parse_bound(at))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(SELF_SIGNED)
-    with answering(b"", context) as server:
+    with answering(b"", self_signed()) as server:
         settings = Settings(base_url=f"https://localhost:{server.port}", ca_file=trusted)
         [point] = doctor._certificate(settings)
     assert (point.name, point.state) == ("TLS", state)

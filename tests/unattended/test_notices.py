@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,15 +24,12 @@ from svc_analytics.instants import HOUR, now
 from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import notices, run_notices, watch
-from svc_analytics.unattended.delivery import call as call_web
 from svc_analytics.unattended.notices import Notice, open_notice_log, read_notice_log
-from svc_analytics.unattended.notifiers import Undelivered, read_notifiers, read_watching
+from svc_analytics.unattended.notifiers import read_notifiers, read_watching
 from tests.support.fake_service import payment
-from tests.support.loopback import answering, whole
-from tests.support.mail import PostOffice, post_office
+from tests.support.mail import PostOffice, plain_text, post_office
 from tests.support.rings import rings
 
-SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 CLOSE = ("close", "--all-due")
 MONTHS = ("2026-08", "2026-09", "2026-10")
 SECRETS = {
@@ -120,8 +116,7 @@ def seal() -> None:
 def mail_of(office: PostOffice) -> tuple[dict[str, str], str]:
     """Take the one letter: the digests of its files, and its text."""
     [letter] = office.letters
-    body = letter.get_body(("plain",))
-    return digests(letter), "" if body is None else body.get_content()
+    return digests(letter), plain_text(letter)
 
 
 @pytest.mark.parametrize("has_pdf", rings([False], [False, True]))
@@ -424,20 +419,6 @@ def test_a_service_that_is_away_is_told_after_a_day(call, told, fails, monkeypat
         [],
         ["away"],
     ]
-
-
-def test_a_webhook_of_a_companys_own_authority_is_trusted_by_the_setting(monkeypatch):
-    """SVC_CA_FILE names its certificate; without it nothing is sent."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(SELF_SIGNED)
-    with answering(whole(b""), context) as server:
-        url = f"https://localhost:{server.port}/hook"
-        with pytest.raises(Undelivered, match="certificate verify failed"):
-            call_web(url, read_watching(), b"{}")
-        monkeypatch.setenv("SVC_CA_FILE", str(SELF_SIGNED))
-        call_web(url, read_watching(), b"{}")
-    [asked] = server.asked
-    assert asked.startswith(b"POST /hook ")
 
 
 def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(
