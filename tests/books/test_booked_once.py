@@ -32,8 +32,6 @@ from tests.support.ledgers import read_ledger
 from tests.support.sealed_months import closer_at
 from tests.support.seeded_books import SeededMonth, chart_of
 
-SYSTEMS = '[odoo]\njournal = "M"\n[erpnext]\ncompany = "Acme"\n[tax]\ndefault = "Tax Exempt"\n'
-
 
 @pytest.fixture
 def booked(run, books_lake) -> Path:
@@ -430,6 +428,14 @@ LATE = """
 """
 
 
+def restate(lake: Path) -> None:
+    """Close October again, in which a payment comes late."""
+    closer = closer_at(lake)
+    closer.desk.service.payments += read_ledger(LATE, first=50)[0]
+    done = closer.close("2026-10", formats=("csv",))
+    assert done.state == "restated", done.reasons
+
+
 # ---------- a correction does not take the place of what it corrects
 
 
@@ -440,10 +446,7 @@ def test_a_file_that_is_included_stays_when_its_month_is_corrected(run, books_la
     assert run(*words).code == 0
     file = books_lake / "books" / f"2026-10.{name}.{ending}"
     first = file.read_bytes()
-    closer = closer_at(books_lake)
-    closer.desk.service.payments += read_ledger(LATE, first=50)[0]
-    done = closer.close("2026-10", formats=("csv",))
-    assert done.state == "restated", done.reasons
+    restate(books_lake)
     for _ in range(2):
         assert run(*words).code == 0
     corrected = books_lake / "books" / f"2026-10-C1.{name}.{ending}"
@@ -457,9 +460,7 @@ def test_a_file_that_was_written_before_its_month_was_restated_is_not_noted(run,
     """Its 40.00 would never be booked: first what the month gives now is written, and imported."""
     words = ("books", "2026-10", "--preset", "csv")
     assert run(*words).code == 0
-    closer = closer_at(books_lake)
-    closer.desk.service.payments += read_ledger(LATE, first=50)[0]
-    assert closer.close("2026-10", formats=("csv",)).state == "restated"
+    restate(books_lake)
     file = books_lake / "books" / "2026-10.csv.csv"
     imported = file.read_bytes()
     done = run(*words, "--booked")
@@ -481,9 +482,7 @@ def test_a_ledger_that_holds_a_month_and_its_correction_agrees(run, books_lake):
     file = books_lake / "books" / "2026-10.csv.csv"
     assert run(*words).code == 0
     ledger = file.read_text(encoding="utf-8")
-    closer = closer_at(books_lake)
-    closer.desk.service.payments += read_ledger(LATE, first=50)[0]
-    assert closer.close("2026-10", formats=("csv",)).state == "restated"
+    restate(books_lake)
     assert run(*words).code == 0
     ledger += file.read_text(encoding="utf-8").partition("\n")[2]
     count = len({row["entry_id"] for row in csv.DictReader(StringIO(ledger))})

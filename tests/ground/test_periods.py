@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, strategies as st
 
-import svc_analytics as svc
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR, MINUTE, from_micros, to_micros
 from svc_analytics.periods import (
@@ -326,14 +325,6 @@ def test_a_month_of_another_calendar_names_those_it_lies_in(text, calendar, said
     """1 Aban 1405 is 23 October 2026, and 1 Mehr 1405 is 23 September."""
     with pytest.raises(ConfigError, match=said):
         parse_month(text, NOW, calendar=calendar)
-
-
-def test_a_month_that_is_no_text_is_one_line(desk):
-    """`2026-10` without quotes is 2016 to Python."""
-    with pytest.raises(
-        ConfigError, match="month is the number 2016: give it as text in quotes, such"
-    ):
-        svc.statement(desk.lake, 2026 - 10)  # type: ignore[arg-type]
 
 
 def test_people_read_a_month_in_its_own_calendar_and_zone():

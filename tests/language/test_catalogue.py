@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
-from types import ModuleType
 
 import duckdb
 import pytest
@@ -370,21 +369,9 @@ def accepted_before() -> list[Message]:
 
 def test_every_reason_against_a_record_is_a_message():
     """Each that is raised where records are read."""
-    raised = [each for module in (record_parser, raw_json) for each in reasons(module)]
-    assert len(raised) > 7
-    assert [ast.unparse(each) for each in raised if not is_message(each)] == []
-
-
-def reasons(module: ModuleType) -> Iterator[ast.expr]:
-    """Yield what a module raises a `DataError` of."""
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        match node:
-            case ast.Raise(exc=ast.Call(func=ast.Name(id="DataError"), args=[text])):
-                yield text
-
-
-def is_message(text: ast.expr) -> bool:
-    return isinstance(text, ast.Call) and ast.unparse(text.func) == "Message"
+    sources = inspect.getsource(record_parser) + inspect.getsource(raw_json)
+    raised = re.findall(r"raise DataError\(\s*(Message\(|.)", sources)
+    assert len(raised) > 7 and {*raised} == {"Message("}
 
 
 def test_no_message_is_a_sentence_without_words():
