@@ -2,8 +2,12 @@
 
 import errno
 import json
+import os
 import shutil
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ import pytest
 from filelock import FileLock
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import replacing_folder, restore_folders
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import control_totals
@@ -286,3 +291,64 @@ def test_a_lake_without_a_record_has_no_first_one(desk):
     desk.extract()
     for stream in lake_status(desk.lake).streams:
         assert (stream.rows, stream.first_at, stream.last_at) == (0, None, None)
+
+
+# ---------- what a killed process leaves
+
+
+WORKING = """
+import signal
+from pathlib import Path
+from svc_analytics.lake.lake import Lake
+from svc_analytics.files import replacing_folder
+
+with replacing_folder(Path("data/statements/2026-10")), Lake(Path("data")).snapshot():
+    print("working", flush=True)
+    signal.pause()
+"""
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    """A process that waits in the middle of its work, inside its folders."""
+    command = [sys.executable, "-c", WORKING]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def left_of(lake: Lakehouse) -> list[str]:
+    folders = [*lake.path.glob(".snapshot-*"), *lake.path.glob("statements/.*")]
+    return [path.name for path in folders]
+
+
+def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(filled, process):
+    """That of a reader and that of a statement, which was killed in the middle of its work."""
+    os.utime(filled.lake.path / "statements", (0, 0))  # how old it is does not matter
+    for is_alive in (True, False):
+        filled.extract()
+        assert len(left_of(filled.lake)) == 2 * is_alive
+        process.kill()
+        process.wait()
+
+
+def test_what_a_person_keeps_beside_it_is_not_touched(tmp_path):
+    """Also a folder of theirs that is named as ours are."""
+    names = {".notes.writing", ".notes.20261031.writing"}
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").touch()
+    (tmp_path / ".2026-10.0123abcd.writing").touch()
+    restore_folders(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == names | {".2026-10.0123abcd.writing"}
+    assert all((tmp_path / name / "mine").exists() for name in names)
+
+
+def test_a_failure_while_it_is_filled_leaves_the_old_folder(tmp_path):
+    out = tmp_path / "2026-10"
+    out.mkdir()
+    (out / "old").touch()
+    with pytest.raises(OSError, match="full"), replacing_folder(out):
+        raise OSError("full")
+    assert [path.name for path in tmp_path.rglob("*")] == ["2026-10", "old"]

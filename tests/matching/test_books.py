@@ -13,7 +13,7 @@ from svc_analytics.closing.handover.books import books_source
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.seeded_shops import MONTH, payment_of, write_lake
+from tests.support.seeded_shops import MONTH, counts, payment_of, write_lake
 
 Lines = list[tuple[str, int]]  # an account, and its cents
 Entries = dict[str, tuple[str, Lines]]  # by id: the day and the lines
@@ -114,10 +114,6 @@ def matched(lake: Lakehouse, write, entries: list[tuple[str, str, Lines]]) -> sv
     path = lake.path.parent / "ledger.csv"
     path.write_text("\n".join([HEADS[write], *rows]))
     return svc.match(lake, "books", path, month="2026-10", preset="qbo")
-
-
-def counts(both: svc.Match) -> dict[str, int]:
-    return {code: each["count"] for code, each in both.by.items()}
 
 
 @pytest.mark.parametrize("write", HEADS, ids=lambda each: each.__name__)

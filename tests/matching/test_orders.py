@@ -12,7 +12,7 @@ import svc_analytics as svc
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR
 from tests.support.rings import rings
-from tests.support.seeded_shops import MONTH, Shop, payment_of, record_of, write_lake
+from tests.support.seeded_shops import MONTH, Shop, counts, payment_of, record_of, write_lake
 
 HEAD = "Order ID,Date,Status,Currency,Total"
 ARRIVED = {"Date": ["2026-10-05"], "Coin": ["usdt"], "Amount": ["1"], "Reference": ["x"]}
@@ -42,10 +42,6 @@ def match(tmp_path: Path):
         return svc.match(lake, "orders", path, **{"month": "2026-10"} | how)
 
     return match
-
-
-def counts(both: svc.Match) -> dict[str, int]:
-    return {code: each["count"] for code, each in both.by.items()}
 
 
 @pytest.mark.parametrize(

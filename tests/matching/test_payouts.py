@@ -10,7 +10,7 @@ import svc_analytics as svc
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, MINUTE
 from tests.support.rings import rings
-from tests.support.seeded_shops import MONTH, Expected, record_of, write_lake
+from tests.support.seeded_shops import MONTH, Expected, counts, record_of, write_lake
 
 HEAD = "Date,Reference,Coin,Amount,Fee,Status,Note"
 # What becomes of a payout, by which shares of its amount arrive, each by itself.
@@ -155,10 +155,6 @@ def match(tmp_path):
         return svc.match(lake, "payouts", tmp_path / "a.csv", month="2026-10")
 
     return match
-
-
-def counts(both: svc.Match) -> dict[str, int]:
-    return {code: each["count"] for code, each in both.by.items()}
 
 
 def test_a_payout_is_known_by_the_transaction_that_its_comment_names(match):

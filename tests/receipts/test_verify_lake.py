@@ -67,7 +67,7 @@ BY_VERDICT = {
 
 
 @pytest.fixture
-def lake(desk) -> Lakehouse:
+def held(desk) -> Lakehouse:
     desk.service.payments = list(BY_VERDICT.values())
     return extracted(desk).lake
 
@@ -77,143 +77,143 @@ def statuses(lake: Lakehouse) -> dict[str, str]:
     return dict(zip(found["payment_id"], found["verdict"], strict=True))
 
 
-def test_every_payment_has_a_status(lake):
+def test_every_payment_has_a_status(held):
     """Before: missing or not checked. After: what its receipt proves."""
-    assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]
-    assert verify_lake(lake, SETTINGS).checked == 4
-    assert statuses(lake) == {record["id"]: verdict for verdict, record in BY_VERDICT.items()}
+    assert sorted(statuses(held).values()) == ["missing", *["not_checked"] * 4]
+    assert verify_lake(held, SETTINGS).checked == 4
+    assert statuses(held) == {record["id"]: verdict for verdict, record in BY_VERDICT.items()}
 
 
-def test_a_status_shows_both_values_of_a_differing_fact(lake):
+def test_a_status_shows_both_values_of_a_differing_fact(held):
     """What a person needs to act: the fact, what the receipt says, what the record says."""
-    verify_lake(lake, SETTINGS)
-    row = lake.sql("from receipt_status where verdict = 'facts_mismatch'").iloc[0]
+    verify_lake(held, SETTINGS)
+    row = held.sql("from receipt_status where verdict = 'facts_mismatch'").iloc[0]
     assert row["differences"] == '{"amount": {"receipt": "11", "record": "10"}}'
     assert row["month"] == "2026-10" and row["checked_at"].year >= 2026
 
 
-def test_wrong_receipts_block_and_others_do_not(lake):
+def test_wrong_receipts_block_and_others_do_not(held):
     """The check names the three wrong ones, and nothing before they were checked."""
     rule = "receipt_proves_its_payment"
-    assert findings_of(lake, rule).empty
-    verify_lake(lake, SETTINGS)
+    assert findings_of(held, rule).empty
+    verify_lake(held, SETTINGS)
     wrong = ("facts_mismatch", "bad_signature", "malformed")
-    found = set(findings_of(lake, rule)["record_id"])
+    found = set(findings_of(held, rule)["record_id"])
     assert found == {BY_VERDICT[verdict]["id"] for verdict in wrong}
 
 
-def test_a_second_run_checks_nothing(lake):
+def test_a_second_run_checks_nothing(held):
     """And leaves the files as they are."""
-    verify_lake(lake, SETTINGS)
-    folder = lake.path / "receipt_verdicts"
+    verify_lake(held, SETTINGS)
+    folder = held.path / "receipt_verdicts"
     before = {path.name: path.stat().st_ino for path in folder.iterdir()}
-    assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).unchanged) == (0, 4)
+    assert (verify_lake(held, SETTINGS).checked, verify_lake(held, SETTINGS).unchanged) == (0, 4)
     assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
 
 
-def test_only_new_and_changed_rows_are_checked_again(lake, desk):
+def test_only_new_and_changed_rows_are_checked_again(held, desk):
     """A new payment, and one whose receipt was mended: two checks, no more."""
-    verify_lake(lake, SETTINGS)
+    verify_lake(held, SETTINGS)
     desk.service.payments[2] = receipted(3, "2026-10-03T08:00:00Z")
     desk.service.payments.append(receipted(6, "2026-10-06T08:00:00Z"))
     desk.extract(rereads=True)
-    assert statuses(lake)[BY_VERDICT["bad_signature"]["id"]] == "not_checked"
-    done = verify_lake(lake, SETTINGS)
+    assert statuses(held)[BY_VERDICT["bad_signature"]["id"]] == "not_checked"
+    done = verify_lake(held, SETTINGS)
     assert (done.checked, done.unchanged) == (2, 3)
-    assert statuses(lake)[BY_VERDICT["bad_signature"]["id"]] == "valid"
+    assert statuses(held)[BY_VERDICT["bad_signature"]["id"]] == "valid"
 
 
 @pytest.mark.parametrize("secrets", [f"new,{SECRET}", f"{SECRET}@2026-01-01"])
-def test_other_secrets_or_dates_check_everything_again(lake, secrets):
+def test_other_secrets_or_dates_check_everything_again(held, secrets):
     """A verdict is only as good as the ring it rests on."""
-    verify_lake(lake, SETTINGS)
-    assert verify_lake(lake, Settings(receipt_secrets=parse_secrets(secrets))).checked == 4
+    verify_lake(held, SETTINGS)
+    assert verify_lake(held, Settings(receipt_secrets=parse_secrets(secrets))).checked == 4
 
 
-def test_verdicts_by_earlier_rules_are_found_anew(lake, monkeypatch):
+def test_verdicts_by_earlier_rules_are_found_anew(held, monkeypatch):
     """An earlier release did not see each difference: what it found is not relied on."""
     monkeypatch.setattr(module, "RULES", module.RULES - 1)
-    verify_lake(lake, SETTINGS)
+    verify_lake(held, SETTINGS)
     monkeypatch.undo()
-    assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).checked) == (4, 0)
+    assert (verify_lake(held, SETTINGS).checked, verify_lake(held, SETTINGS).checked) == (4, 0)
 
 
-def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake):
+def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(held):
     """An earlier release kept none: only what was not proven is verified again, for its code."""
-    verify_lake(lake, SETTINGS)
-    path = lake.path / "receipt_verdicts" / "2026-10.parquet"
+    verify_lake(held, SETTINGS)
+    path = held.path / "receipt_verdicts" / "2026-10.parquet"
     table, about = read_side_file(path).drop_columns("message"), read_about(path)
     wrong = pc.equal(table["verdict"], "bad_signature")
     verdicts = pc.if_else(wrong, "valid", table["verdict"])
     online = table.set_column(table.column_names.index("verdict"), "verdict", verdicts)
-    replace_file(lake.storage.write(path), online.schema, [online], about=about)
-    assert verify_lake(lake, SETTINGS).checked == 2  # facts_mismatch and malformed
-    assert statuses(lake)[BY_VERDICT["bad_signature"]["id"]] == "valid"
+    replace_file(held.storage.write(path), online.schema, [online], about=about)
+    assert verify_lake(held, SETTINGS).checked == 2  # facts_mismatch and malformed
+    assert statuses(held)[BY_VERDICT["bad_signature"]["id"]] == "valid"
     assert count_codes([path])["receipt.amount_differs"] == 1
 
 
-def test_a_torn_file_of_verdicts_is_made_anew(lake):
+def test_a_torn_file_of_verdicts_is_made_anew(held):
     """Verdicts can always be had again; nothing is lost with them."""
-    verify_lake(lake, SETTINGS)
-    (lake.path / "receipt_verdicts" / "2026-10.parquet").write_bytes(b"PAR1 torn PAR1")
-    assert verify_lake(lake, SETTINGS).checked == 3
+    verify_lake(held, SETTINGS)
+    (held.path / "receipt_verdicts" / "2026-10.parquet").write_bytes(b"PAR1 torn PAR1")
+    assert verify_lake(held, SETTINGS).checked == 3
 
 
-def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake):
+def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(held):
     """The footer still says what the verdicts rest on; the pages no longer say the verdicts."""
-    verify_lake(lake, SETTINGS)
-    path = lake.path / "receipt_verdicts" / "2026-10.parquet"
+    verify_lake(held, SETTINGS)
+    path = held.path / "receipt_verdicts" / "2026-10.parquet"
     flip(path, 60)
     assert pq.read_metadata(path).num_rows == 3
-    with pytest.raises(LakeError, match="run receipts verify"), open_warehouse(lake):
+    with pytest.raises(LakeError, match="run receipts verify"), open_warehouse(held):
         pass
-    assert (verify_lake(lake, SETTINGS).checked, verify_lake(lake, SETTINGS).checked) == (3, 0)
-    assert statuses(lake) == {record["id"]: verdict for verdict, record in BY_VERDICT.items()}
+    assert (verify_lake(held, SETTINGS).checked, verify_lake(held, SETTINGS).checked) == (3, 0)
+    assert statuses(held) == {record["id"]: verdict for verdict, record in BY_VERDICT.items()}
 
 
-def test_what_a_killed_run_left_is_swept(lake):
+def test_what_a_killed_run_left_is_swept(held):
     """A half-written file is never read and does not stay."""
-    left = lake.path / "receipt_verdicts" / ".2026-10.checking"
+    left = held.path / "receipt_verdicts" / ".2026-10.checking"
     left.write_bytes(b"half")
-    verify_lake(lake, SETTINGS)
+    verify_lake(held, SETTINGS)
     assert not left.exists()
 
 
-def test_one_month_is_verified_alone(lake):
+def test_one_month_is_verified_alone(held):
     """What closing a month needs: its UTC months, whatever its zone."""
     september, october = month("2026-09"), month("2026-10", "Asia/Tehran")
-    assert verify_month(lake, SETTINGS, september.start, september.end).checked == 1
-    done = verify_month(lake, SETTINGS, october.start, october.end)
+    assert verify_month(held, SETTINGS, september.start, september.end).checked == 1
+    done = verify_month(held, SETTINGS, october.start, october.end)
     assert (done.checked, done.unchanged) == (3, 1)  # Tehran's October begins in September
 
 
-def test_who_verifies_one_month_reads_no_other(lake):
+def test_who_verifies_one_month_reads_no_other(held):
     """A flipped bit of October is none of September's; who verifies October is told of it."""
-    flip(lake.path / "payments" / "2026-10.parquet", 200)
+    flip(held.path / "payments" / "2026-10.parquet", 200)
     september, october = month("2026-09"), month("2026-10")
-    assert verify_month(lake, SETTINGS, september.start, september.end).checked == 1
+    assert verify_month(held, SETTINGS, september.start, september.end).checked == 1
     with pytest.raises(LakeError, match=r"payments/2026-10\.parquet"):
-        verify_month(lake, SETTINGS, october.start, october.end)
+        verify_month(held, SETTINGS, october.start, october.end)
 
 
-def test_no_secret_is_kept(lake):
+def test_no_secret_is_kept(held):
     """Not in any file; the fingerprint changes with a secret and does not tell it."""
-    verify_lake(lake, SETTINGS)
-    files = b"".join(path.read_bytes() for path in lake.path.rglob("*") if path.is_file())
+    verify_lake(held, SETTINGS)
+    files = b"".join(path.read_bytes() for path in held.path.rglob("*") if path.is_file())
     assert SECRET.encode() not in files
     assert ring_fingerprint(parse_secrets("a")) != ring_fingerprint(parse_secrets("b"))
-    rows = pq.read_table(lake.path / "receipt_verdicts" / "2026-10.parquet")
+    rows = pq.read_table(held.path / "receipt_verdicts" / "2026-10.parquet")
     assert set(rows["ring"].to_pylist()) == {ring_fingerprint(SETTINGS.receipt_secrets)}
 
 
-def test_without_a_secret_or_beside_another_run_nothing_is_verified(lake, monkeypatch):
+def test_without_a_secret_or_beside_another_run_nothing_is_verified(held, monkeypatch):
     """One clear error each, and no verdict."""
     monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0)
     with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS"):
-        verify_lake(lake, Settings())
-    with FileLock(lake.path / ".receipts.lock"), pytest.raises(LakeBusy):
-        verify_lake(lake, SETTINGS)
-    assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]
+        verify_lake(held, Settings())
+    with FileLock(held.path / ".receipts.lock"), pytest.raises(LakeBusy):
+        verify_lake(held, SETTINGS)
+    assert sorted(statuses(held).values()) == ["missing", *["not_checked"] * 4]
 
 
 UNSURE = Verdict("bad_signature", "unsure")

@@ -20,6 +20,7 @@ import pyarrow as pa
 from svc_analytics.instants import BEGINNING, DAY, MINUTE
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.matching.match import Match
 from svc_analytics.periods import month
 from svc_analytics.schema import STREAMS
 
@@ -233,3 +234,8 @@ def write_lake(
             buffer.cover((BEGINNING, NOW))
         writer.publish()
     return lake
+
+
+def counts(both: Match) -> dict[str, int]:
+    """How many rows of each code there are."""
+    return {code: each["count"] for code, each in both.by.items()}
