@@ -36,15 +36,8 @@ RESULTS = Path(__file__).with_name("results.csv")
 EQUIVALENT = Path(__file__).with_name("equivalent.csv")  # what a person found to be no fault
 WANTED = 0.92  # of the mutants that are faults are killed
 PATIENCE = 5  # times as long as without a fault a part's tests may take at a mutant
-LOADED = (
-    "duckdb",
-    "httpx",
-    "hypothesis",
-    "jinja2",
-    "matplotlib.figure",
-    "pandas",
-    "pyarrow.parquet",
-)
+LOADED = ("duckdb", "httpx", "hypothesis", "jinja2", "pandas")
+LOADED += ("matplotlib.figure", "pyarrow.parquet")
 # A library of tests that no part needs takes as long to load as all of ours; what is loaded before
 # the tests begin is not rewritten, which would be a warning.
 OPTIONS = ("-n0", "-x", "-p", "no:cacheprovider", "-p", "no:schemathesis")
@@ -58,100 +51,83 @@ class Target(NamedTuple):
     tests: tuple[str, ...]
 
 
-SQL = "warehouse/sql"
-STATEMENTS = "statements/test_statement.py", "statements/test_full_scan.py"
+def part(files: str, tests: str) -> Target:
+    """Name the files of a part and those of its tests, with blanks between."""
+    return Target((*files.split(),), (*tests.split(),))
+
+
 TARGETS: dict[str, Target] = {
-    "money": Target(("money.py",), ("ground/test_money.py", "formatting/test_columns.py")),
-    "signing": Target(
-        ("signing/*.py",),
-        ("signing", "ground/test_config.py", "notebook/test_display.py"),
+    "money": part("money.py", "ground/test_money.py formatting/test_columns.py"),
+    "signing": part("signing/*.py", "signing ground/test_config.py notebook/test_display.py"),
+    "lake": part(
+        """
+        coverage.py lake/control_totals.py lake/derived.py lake/coverage_footer.py
+        lake/month_file.py
+        """,
+        """
+        ground/test_instants.py lake/test_month_file.py lake/test_invariants.py
+        lake/test_index.py extraction/test_clock.py extraction/test_extraction.py lake/test_runs.py
+        lake/test_lake.py lake/test_fault_files.py extraction/test_unlisted.py
+        """,
     ),
-    "lake": Target(
-        (
-            *(
-                "coverage.py",
-                "lake/control_totals.py",
-                "lake/derived.py",
-                "lake/coverage_footer.py",
-            ),
-            "lake/month_file.py",
-        ),
-        (
-            *("ground/test_instants.py", "lake/test_month_file.py"),
-            *("lake/test_invariants.py", "lake/test_index.py"),
-            *("extraction/test_clock.py", "extraction/test_extraction.py", "lake/test_runs.py"),
-            *("lake/test_lake.py", "lake/test_fault_files.py", "extraction/test_unlisted.py"),
-        ),
+    "closing": part(
+        """
+        closing/seals.py closing/verification/proof.py closing/verification/contents.py
+        closing/verification/forms.py
+        """,
+        """
+        closing/test_forgery.py closing/test_seal.py closing/test_neighbours.py
+        closing/test_derived_forms.py closing/test_releases.py closing/test_close.py
+        closing/test_package.py closing/test_differences.py closing/test_verdicts_after_seal.py
+        """,
     ),
-    "closing": Target(
-        (
-            "closing/seals.py",
-            *("closing/verification/proof.py", "closing/verification/contents.py"),
-            "closing/verification/forms.py",
-        ),
-        (
-            *("closing/test_forgery.py", "closing/test_seal.py"),
-            *("closing/test_neighbours.py", "closing/test_derived_forms.py"),
-            *("closing/test_releases.py", "closing/test_close.py"),
-            *("closing/test_package.py", "closing/test_differences.py"),
-            "closing/test_verdicts_after_seal.py",
-        ),
+    "proofs": part(
+        """
+        proofs/verify.py closing/chain.py proofs/checkpoint.py proofs/stamp.py
+        proofs/statuses.py proofs/signature.py closing/verification/verify.py
+        """,
+        """
+        proofs/test_said_and_no_more.py proofs/test_checkpoints.py proofs/test_memory.py
+        proofs/test_signing.py proofs/test_stamps.py proofs/test_prove.py
+        closing/test_verify_alone.py closing/test_package.py
+        """,
     ),
-    "proofs": Target(
-        (
-            *("proofs/verify.py", "closing/chain.py", "proofs/checkpoint.py", "proofs/stamp.py"),
-            *("proofs/statuses.py", "proofs/signature.py", "closing/verification/verify.py"),
-        ),
-        (
-            "proofs/test_said_and_no_more.py",
-            *("proofs/test_checkpoints.py", "proofs/test_memory.py", "proofs/test_signing.py"),
-            *("proofs/test_stamps.py", "proofs/test_prove.py", "closing/test_verify_alone.py"),
-            "closing/test_package.py",
-        ),
+    "unlisted": part(
+        "extraction/unlisted.py extraction/plan.py",
+        """
+        extraction/test_unlisted.py extraction/test_answers_by_id.py closing/test_unlisted_months.py
+        closing/test_months_behind_a_hole.py
+        """,
     ),
-    "unlisted": Target(
-        ("extraction/unlisted.py", "extraction/plan.py"),
-        (
-            *("extraction/test_unlisted.py", "extraction/test_answers_by_id.py"),
-            *("closing/test_unlisted_months.py", "closing/test_months_behind_a_hole.py"),
-        ),
+    "states": part(
+        "closing/stated.py closing/month_states.py",
+        """
+        closing/test_month_states.py closing/test_kept_months.py closing/test_told_alike.py
+        closing/test_releases.py statements/test_change.py closing/test_verdicts_after_seal.py
+        """,
     ),
-    "states": Target(
-        ("closing/stated.py", "closing/month_states.py"),
-        (
-            *("closing/test_month_states.py", "closing/test_kept_months.py"),
-            *("closing/test_told_alike.py", "closing/test_releases.py"),
-            *("statements/test_change.py", "closing/test_verdicts_after_seal.py"),
-        ),
+    "typed files": part(
+        "lake/typed_files.py warehouse/acknowledgements.py statements/balance_assertions.py",
+        """
+        ground/test_files.py statements/test_acceptances.py language/test_catalogue.py
+        statements/test_final.py statements/test_statement.py closing/test_verdicts_after_seal.py
+        lake/test_external_rates.py cli/test_accept_cli.py warehouse/test_figures.py
+        """,
     ),
-    "typed files": Target(
-        (
-            *("lake/typed_files.py", "warehouse/acknowledgements.py"),
-            "statements/balance_assertions.py",
-        ),
-        (
-            *("ground/test_files.py", "statements/test_acceptances.py"),
-            "language/test_catalogue.py",
-            *("statements/test_final.py", "statements/test_statement.py"),
-            *("closing/test_verdicts_after_seal.py", "lake/test_external_rates.py"),
-            *("cli/test_accept_cli.py", "warehouse/test_figures.py"),
-        ),
+    "checks": part(
+        "warehouse/sql/checks/*.sql",
+        """
+        statements/test_full_scan.py statements/test_absurd_amounts.py warehouse/test_warehouse.py
+        lake/test_fault_files.py warehouse/test_sql.py statements/test_receipts_in_statements.py
+        extraction/test_clock.py
+        """,
     ),
-    "checks": Target(
-        (f"{SQL}/checks/*.sql",),
-        (
-            *("statements/test_full_scan.py", "statements/test_absurd_amounts.py"),
-            *("warehouse/test_warehouse.py", "lake/test_fault_files.py"),
-            *("warehouse/test_sql.py", "statements/test_receipts_in_statements.py"),
-            "extraction/test_clock.py",
-        ),
-    ),
-    "figures": Target(
-        (f"{SQL}/figures/*.sql",),
-        (
-            *(*STATEMENTS, "warehouse/test_figures.py"),
-            "statements/test_receipts_in_statements.py",
-        ),
+    "figures": part(
+        "warehouse/sql/figures/*.sql",
+        """
+        statements/test_statement.py statements/test_full_scan.py warehouse/test_figures.py
+        statements/test_receipts_in_statements.py
+        """,
     ),
 }
 
