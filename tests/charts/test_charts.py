@@ -36,16 +36,14 @@ from tests.charts.test_chart_pictures import (
     changed,
     day,
 )
-from tests.support.artists import hatched_places, legend, texts
+from tests.support.artists import hatched_places, legend, table_of, texts
 
-MONTHS = pa.table(
-    {
-        "month": ["2026-09", "2026-10", "2026-09", "2026-10"],
-        "currency": ["btc", "btc", "eth", "eth"],
-        "refund_ratio_period": pa.array(
-            [Decimal("0.0127"), None, Decimal("0.5"), Decimal("1.2")], pa.decimal128(38, 8)
-        ),
-    }
+MONTHS = table_of(
+    month=["2026-09", "2026-10", "2026-09", "2026-10"],
+    currency=["btc", "btc", "eth", "eth"],
+    refund_ratio_period=pa.array(
+        [Decimal("0.0127"), None, Decimal("0.5"), Decimal("1.2")], pa.decimal128(38, 8)
+    ),
 )
 WORTH = {"currency": ["btc", "eth", "sol"], "usd_exposure": [Decimal(3), Decimal(1), None]}
 
@@ -229,13 +227,11 @@ def at(number: int) -> int:
     return date(2026, 10, number).toordinal()
 
 
-COVERAGE = pa.table(
-    {
-        "stream": ["payments", "payments", "payout_records"],
-        "starts_at": [day(10, 3), day(11, 2), None],
-        "ends_at": [day(11, 2), day(11, 2, 12), None],
-        "state": ["complete", "provisional", "not_extracted"],
-    }
+COVERAGE = table_of(
+    stream=["payments", "payments", "payout_records"],
+    starts_at=[day(10, 3), day(11, 2), None],
+    ends_at=[day(11, 2), day(11, 2, 12), None],
+    state=["complete", "provisional", "not_extracted"],
 )
 
 
@@ -342,14 +338,12 @@ def test_a_calendars_days_begin_in_the_chosen_zone(axes):
     assert axes.get_xlabel().startswith("day (Asia/Tehran)")
 
 
-RATES = pa.table(
-    {
-        "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 4)],
-        "currency": ["btc"] * 3,
-        "low": [Decimal(59), None, Decimal(61)],
-        "median": [Decimal(60), None, Decimal(62)],
-        "high": [Decimal(64), None, Decimal(62)],
-    }
+RATES = table_of(
+    day=[date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 4)],
+    currency=["btc"] * 3,
+    low=[Decimal(59), None, Decimal(61)],
+    median=[Decimal(60), None, Decimal(62)],
+    high=[Decimal(64), None, Decimal(62)],
 )
 
 
@@ -377,15 +371,13 @@ def test_a_coin_without_a_rate_is_unknown(axes):
     assert texts(axes) == ["unknown: no record of this coin has a USD value"]
 
 
-TIERS = pa.table(
-    {
-        "currency": ["btc"] * 3,
-        "rate": [Decimal("0.015"), Decimal("0.015"), Decimal("0.01")],
-        "first_at": [day(8, 1), day(9, 1), day(10, 1)],
-        "last_at": [day(8, 31), day(9, 30), day(10, 31)],
-        "payment_fees": [Decimal("0.015"), Decimal("0.03"), Decimal("0.01")],
-        "gross_sales": [Decimal(1), Decimal(2), Decimal(1)],
-    }
+TIERS = table_of(
+    currency=["btc"] * 3,
+    rate=[Decimal("0.015"), Decimal("0.015"), Decimal("0.01")],
+    first_at=[day(8, 1), day(9, 1), day(10, 1)],
+    last_at=[day(8, 31), day(9, 30), day(10, 31)],
+    payment_fees=[Decimal("0.015"), Decimal("0.03"), Decimal("0.01")],
+    gross_sales=[Decimal(1), Decimal(2), Decimal(1)],
 )
 
 
@@ -436,13 +428,11 @@ def test_a_chart_without_rows_says_so(axes, draw, said):
 
 def of_coins(month: str, **sales: str | None) -> pa.Table:
     """What coins sold in a month, in USD, without a refund."""
-    return pa.table(
-        {
-            "month": [month] * len(sales),
-            "currency": list(sales),
-            "usd_net_sales": amounts(*sales.values()),
-            "usd_refunds": amounts(*["0"] * len(sales)),
-        }
+    return table_of(
+        month=[month] * len(sales),
+        currency=list(sales),
+        usd_net_sales=amounts(*sales.values()),
+        usd_refunds=amounts(*["0"] * len(sales)),
     )
 
 
@@ -533,13 +523,11 @@ def test_a_bridge_with_an_unknown_end_is_not_drawn(axes, name):
 
 
 LONG = Decimal("0.123456789012345678")
-TABLE = pa.table(
-    {
-        "month": ["2026-08", "2026-10", "2026-11"],
-        "currency": ["btc", "btc", "eth"],
-        "net": pa.array([LONG, None, Decimal(-2)], pa.decimal128(38, 18)),
-        "count": [1200, 3, 4],
-    }
+TABLE = table_of(
+    month=["2026-08", "2026-10", "2026-11"],
+    currency=["btc", "btc", "eth"],
+    net=pa.array([LONG, None, Decimal(-2)], pa.decimal128(38, 18)),
+    count=[1200, 3, 4],
 )
 
 
@@ -569,9 +557,7 @@ def test_series_stand_side_by_side_with_a_legend(axes):
 
 def test_lines_of_days_keep_their_distance_and_the_running_day_is_shaded(axes):
     """The 1st and the 4th stand three apart; the 4th is not over."""
-    days = pa.table(
-        {"day": [date(2026, 10, 4), date(2026, 10, 1)], "net": [Decimal(2), Decimal(1)]}
-    )
+    days = table_of(day=[date(2026, 10, 4), date(2026, 10, 1)], net=[Decimal(2), Decimal(1)])
     status_line = StatusLine(first_open_day="2026-10-04")
     charts.column_chart(axes, attach(days, status_line), "day", "net", kind="line")
     sooner, later = list(axes.lines[0].get_xdata())

@@ -1,8 +1,14 @@
-"""What is drawn on axes, as tests read it."""
+"""What charts are drawn of, and what is drawn on axes, as tests read it."""
 
 from typing import Any
 
+import pyarrow as pa
 from matplotlib.axes import Axes
+
+
+def table_of(**columns: Any) -> pa.Table:
+    """Make a table of its columns."""
+    return pa.table(columns)
 
 
 def hatched_places(axes: Axes) -> list[float]:
