@@ -12,23 +12,9 @@ from typing import Any
 
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.periods import month, month_of
+from tests.support.full_scan import values
 from tests.support.full_scan.rows import BEGINNING, DAY, STREAMS, Books, Row, View, gaps
 from tests.support.full_scan.tables import exposure, figures_by_coin, refunded_after
-from tests.support.full_scan.values import (
-    EXACT,
-    LIMIT,
-    ZERO,
-    fees_off_payments,
-    fees_off_tier,
-    middle,
-    moved,
-    parent_of,
-    ratio,
-    round_half_up,
-    share,
-    text,
-    total,
-)
 
 SIZES = ("amount", "charged_amount", "debited_amount", "fee_amount", "net_amount")
 EACH_LISTED = "record_is_still_listed"
@@ -66,7 +52,7 @@ def amounts_are_not_negative(view: View) -> Iterator[Found]:
         sizes = {name: row.get(name) or 0 for name in (*SIZES, "fee_percent", "usd_value")}
         fact = min(sizes, key=lambda name: sizes[name])
         if sizes[fact] < 0:
-            yield of(row, f"{fact} {text(sizes[fact])}")
+            yield of(row, f"{fact} {values.text(sizes[fact])}")
 
 
 def amounts_are_not_zero(view: View) -> Iterator[Found]:
@@ -84,15 +70,18 @@ def amounts_can_be_divided(view: View) -> Iterator[Found]:
 def _has_rates(row: Row) -> bool:
     value, amount = row["usd_value"], row["amount"]
     others = () if "kind" in row else ("net_amount", "fee_amount")
-    rates = [ratio(row["fee_amount"], amount)]
+    rates = [values.ratio(row["fee_amount"], amount)]
     if value is not None:
-        rates += [share(value, 1, abs(amount)), *(share(value, row[of], amount) for of in others)]
+        rates += [
+            values.share(value, 1, abs(amount)),
+            *(values.share(value, row[of], amount) for of in others),
+        ]
     return None not in rates
 
 
 def _divided(row: Row) -> str:
-    value = "" if row["usd_value"] is None else f", usd_value {text(row['usd_value'])}"
-    return f"amount {text(row['amount'])}, fee {text(row['fee_amount'])}{value}"
+    value = "" if row["usd_value"] is None else f", usd_value {values.text(row['usd_value'])}"
+    return f"amount {values.text(row['amount'])}, fee {values.text(row['fee_amount'])}{value}"
 
 
 def amounts_can_be_summed(view: View) -> Iterator[Found]:
@@ -105,7 +94,7 @@ def amounts_can_be_summed(view: View) -> Iterator[Found]:
                 within = [row for row in until if row[filed] >= period.start]
                 for word, names in (("amount", SIZES), ("usd_value", ("usd_value",))):
                     yield from (
-                        of(row, f"{word} {text(size)}: with it sums reach 1e20")
+                        of(row, f"{word} {values.text(size)}: with it sums reach 1e20")
                         for row, size in _largest(until, within, names)
                     )
 
@@ -114,10 +103,13 @@ def _largest(
     until: list[Row], within: list[Row], names: tuple[str, ...]
 ) -> list[tuple[Row, Decimal]]:
     """Return the ten largest records of a month, if the sums of all up to its end do not fit."""
-    if all(total(abs(row.get(name) or ZERO) for row in until) < LIMIT for name in names):
+    if all(
+        values.total(abs(row.get(name) or values.ZERO) for row in until) < values.LIMIT
+        for name in names
+    ):
         return []
-    sized = [(row, max(abs(row.get(name) or ZERO) for name in names)) for row in within]
-    large = [(row, size) for row, size in sized if int(size) * len(until) >= LIMIT]
+    sized = [(row, max(abs(row.get(name) or values.ZERO) for name in names)) for row in within]
+    large = [(row, size) for row, size in sized if int(size) * len(until) >= values.LIMIT]
     return sorted(large, key=lambda pair: (-pair[1], pair[0]["id"]))[:10]
 
 
@@ -141,16 +133,16 @@ def implied_rate_is_near_its_days_median(view: View) -> Iterator[Found]:
     rates: dict[tuple[str, int], list[tuple[Any, Decimal | None]]] = defaultdict(list)
     for entry in view.books.entries:
         if entry.usd_value is not None and entry.gross:
-            rate = share(entry.usd_value, 1, abs(entry.gross))
+            rate = values.share(entry.usd_value, 1, abs(entry.gross))
             rates[entry.currency, entry.at // DAY].append((entry, rate))
     for pairs in rates.values():
-        median = middle([rate for _, rate in pairs if rate is not None], 18)
+        median = values.middle([rate for _, rate in pairs if rate is not None], 18)
         if len(pairs) < 3 or median is None:
             continue
-        tenth = round_half_up(EXACT.divide(median, 10), 18)
+        tenth = values.round_half_up(values.EXACT.divide(median, 10), 18)
         for entry, rate in pairs:
             if rate is not None and abs(rate - median) > tenth:
-                detail = f"rate {text(rate)}, the day's median is {text(median)}"
+                detail = f"rate {values.text(rate)}, the day's median is {values.text(median)}"
                 yield entry.id, entry.at, entry.currency, detail
 
 
@@ -172,21 +164,21 @@ def optional_facts_could_be_held(view: View) -> Iterator[Found]:
 def payment_amount_is_charged_to_payer(view: View) -> Iterator[Found]:
     for row in view.books.payments:
         if row["fee_bearer"] == "merchant" and row["charged_amount"] != row["amount"]:
-            charged = text(row["charged_amount"])
-            yield _payment(row, f"amount {text(row['amount'])}, charged {charged}")
+            charged = values.text(row["charged_amount"])
+            yield _payment(row, f"amount {values.text(row['amount'])}, charged {charged}")
 
 
 def payment_fee_is_at_its_tier(view: View) -> Iterator[Found]:
-    for row, rate in fees_off_tier(view):
-        fee, amount = text(row["fee_amount"]), text(row["amount"])
-        yield _payment(row, f"fee {fee} of {amount}, the day's rate is {text(rate, 8)}")
+    for row, rate in values.fees_off_tier(view):
+        fee, amount = values.text(row["fee_amount"]), values.text(row["amount"])
+        yield _payment(row, f"fee {fee} of {amount}, the day's rate is {values.text(rate, 8)}")
 
 
 def payment_net_equals_charged_less_fee(view: View) -> Iterator[Found]:
     for row in view.books.payments:
         if row["charged_amount"] - row["fee_amount"] != row["net_amount"]:
             names = ("charged_amount", "fee_amount", "net_amount")
-            charged, fee, net = (text(row[name]) for name in names)
+            charged, fee, net = (values.text(row[name]) for name in names)
             yield _payment(row, f"charged {charged}, fee {fee}, net {net}")
 
 
@@ -225,14 +217,16 @@ def refund_is_debited_without_fee(view: View) -> Iterator[Found]:
 
 
 def _debited(row: Row) -> str:
-    amount, fee, debited = (text(row[name]) for name in ("amount", "fee_amount", "debited_amount"))
+    amount, fee, debited = (
+        values.text(row[name]) for name in ("amount", "fee_amount", "debited_amount")
+    )
     return f"amount {amount}, fee {fee}, debited {debited}"
 
 
 def payout_fee_is_at_payments_tier(view: View) -> Iterator[Found]:
-    for row, rate in fees_off_payments(view):
-        fee, amount = text(row["fee_amount"]), text(row["amount"])
-        yield _record(row, f"fee {fee} of {amount}, payments pay {text(rate, 8)}")
+    for row, rate in values.fees_off_payments(view):
+        fee, amount = values.text(row["fee_amount"]), values.text(row["amount"])
+        yield _record(row, f"fee {fee} of {amount}, payments pay {values.text(rate, 8)}")
 
 
 def receipt_proves_its_payment(view: View) -> Iterator[Found]:
@@ -320,12 +314,12 @@ def refunds_stay_within_charged_amount(view: View) -> Iterator[Found]:
         if paid and paid["currency"] == row["currency"]:
             back, charged = refunded_after(view, row), paid["charged_amount"]
             if back > charged:
-                detail = f"returned {text(back)} of {text(charged)}"
+                detail = f"returned {values.text(back)} of {values.text(charged)}"
                 yield _record(row, f"payment {row['payment_id']}: {detail}")
 
 
 def _refunds(view: View) -> Iterable[tuple[Row, Row | None]]:
-    return ((row, parent_of(view, row)) for row in moved(view, "refund"))
+    return ((row, values.parent_of(view, row)) for row in values.moved(view, "refund"))
 
 
 def refund_is_not_before_its_payment(view: View) -> Iterator[Found]:
@@ -408,7 +402,7 @@ def findings_of_all_time(books: Books) -> list[Any]:
     """What the rules find in a lake, whenever it occurred or is said to, without an order."""
     always = replace(month("2026-10"), start=BEGINNING, end=_END)
     view = View(books, always, books.read_to, books.read_to)
-    with localcontext(EXACT):
+    with localcontext(values.EXACT):
         return [
             (rule.__name__, record, None if at is None else from_micros(at), *rest)
             for rule in RULES
@@ -459,7 +453,7 @@ def _old_rates(view: View) -> list[Row]:
     for row in exposure(view):
         coin, age, value = row["currency"], row["rate_age_days"] or 0, row["usd_exposure"]
         if age > 31 and value:
-            detail = f"USD {text(value)} at a rate that is {age} days old"
+            detail = f"USD {values.text(value)} at a rate that is {age} days old"
             found.append(_row(view, "rate_of_a_position_is_recent", coin, None, coin, detail))
     return found
 

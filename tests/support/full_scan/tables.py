@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from svc_analytics.periods import Period, month_of
@@ -38,31 +37,37 @@ def daily(view: View) -> list[Row]:
 
 def _day(view: View, day: date, coin: str, entries: list[Entry]) -> Row:
     known = view.known[coin]
-    by_kind = {
-        kind: [entry for entry in entries if entry.kind == kind]
+    paid, back, out = (
+        [entry for entry in entries if entry.kind == kind]
         for kind in ("payment", "refund", "payout")
+    )
+    of_payments = {
+        "payments_count": len(paid),
+        "gross_sales": total(entry.gross for entry in paid),
+        "payment_fees": total(-entry.fee for entry in paid),
+        "net_sales": total(entry.net for entry in paid),
     }
-    paid, back, out = by_kind.values()
-    values: dict[str, tuple[bool, Any]] = {
-        "payments_count": (known.has_payments, len(paid)),
-        "gross_sales": (known.has_payments, total(entry.gross for entry in paid)),
-        "payment_fees": (known.has_payments, total(-entry.fee for entry in paid)),
-        "net_sales": (known.has_payments, total(entry.net for entry in paid)),
-        "refunds_count": (known.has_payouts, len(back)),
-        "refunds_debited": (known.has_payouts, total(-entry.net for entry in back)),
-        "payouts_count": (known.has_payouts, len(out)),
-        "payouts_debited": (known.has_payouts, total(-entry.net for entry in out)),
-        "net_settlement": (
-            known.has_payments and known.has_payouts,
-            total(entry.net for entry in (*paid, *back)),
-        ),
-        "rail_movement": (
-            known.has_payments and known.has_payouts,
-            total(entry.net for entry in entries),
-        ),
+    of_payouts = {
+        "refunds_count": len(back),
+        "refunds_debited": total(-entry.net for entry in back),
+        "payouts_count": len(out),
+        "payouts_debited": total(-entry.net for entry in out),
     }
-    masked = {name: value if is_known else None for name, (is_known, value) in values.items()}
-    return {"day": day, "currency": coin} | masked
+    of_both = {
+        "net_settlement": total(entry.net for entry in (*paid, *back)),
+        "rail_movement": total(entry.net for entry in entries),
+    }
+    return {
+        "day": day,
+        "currency": coin,
+        **_known(known.has_payments, of_payments),
+        **_known(known.has_payouts, of_payouts),
+        **_known(known.has_payments and known.has_payouts, of_both),
+    }
+
+
+def _known(is_known: bool, values: Row) -> Row:
+    return values if is_known else dict.fromkeys(values)
 
 
 def position(view: View) -> list[Row]:
@@ -238,17 +243,20 @@ def _read(view: View, stream: str, key_class: str) -> Row:
     is_whole = not view.is_unread(stream)
     seen = [row["extracted_at"] for row in held]
     is_confirmed = not gaps(_clipped(view, stream), view.start, view.end)
+    found = {
+        "state": "complete" if is_whole else "partial",
+        "read_count": len(held) + aside,
+        "counted_count": len(counted),
+        "unclassified_count": len(held) - len(counted),
+        "quarantined_count": aside,
+        "reading": "confirmed" if is_confirmed else "single",
+    }
     return {
         "stream": stream,
-        "state": ("complete" if is_whole else "partial") if was_read else "not extracted",
         "key_class": key_class,
-        "read_count": len(held) + aside if was_read else None,
-        "counted_count": len(counted) if was_read else None,
-        "unclassified_count": len(held) - len(counted) if was_read else None,
-        "quarantined_count": aside if was_read else None,
         "first_read_at": min(seen, default=None),
         "last_read_at": max(seen, default=None),
-        "reading": ("confirmed" if is_confirmed else "single") if was_read else None,
+        **(found if was_read else dict.fromkeys(found) | {"state": "not extracted"}),
     }
 
 

@@ -17,15 +17,9 @@ PROVEN = (*ATTESTED, "proven_by_record")
 
 def values_of(view: View, coin: str) -> Values:
     """Return every figure of a coin as if all was read."""
-    found: Values = {}
-    found |= _sales(view, coin)
-    found |= _refunds(view, coin, found)
-    found |= _payouts(view, coin)
-    found |= _net_in_usd(found)
-    found |= _position(view, coin)
-    found |= _cohort(view, coin, found)
-    found |= _receipts(view, coin, found)
-    found |= _asserted(view, coin)
+    found = _sales(view, coin) | _refunds(view, coin) | _payouts(view, coin)
+    found |= _net_in_usd(found) | _position(view, coin) | _cohort(view, coin, found)
+    found |= _receipts(view, coin, found) | _asserted(view, coin)
     own = view.period
     fees = [
         -entry.fee
@@ -142,36 +136,30 @@ def _drift(view: View, refund: Row) -> Decimal | None:
     return None if then is None else refund["usd_value"] - then
 
 
-def _refunds(view: View, coin: str, found: Values) -> Values:
+def _refunds(view: View, coin: str) -> Values:
     rows = moved(view, "refund", coin)
     pairs = [(row, parent_of(view, row)) for row in rows]
     drifts = [_drift(view, row) for row in rows]
     same = [row for row, paid in pairs if paid and paid["currency"] == coin]
-    unresolved = [row for row, paid in pairs if not paid]
-    return {
+    by_parent = {
+        "same_period": [row for row, paid in pairs if paid and paid["paid_at"] >= view.start],
+        "prior_period": [row for row, paid in pairs if paid and paid["paid_at"] < view.start],
+        "unresolved": [row for row, paid in pairs if not paid],
+    }
+    found: Values = {
         "refunds_count": len(rows),
         "refunds_paid": total(row["amount"] for row in rows),
         "refunds_debited": total(row["debited_amount"] for row in rows),
-        "refunds_same_period": total(
-            row["amount"] for row, paid in pairs if paid and paid["paid_at"] >= view.start
-        ),
-        "refunds_prior_period": total(
-            row["amount"] for row, paid in pairs if paid and paid["paid_at"] < view.start
-        ),
-        "refunds_unresolved": total(row["amount"] for row in unresolved),
-        "refunds_unresolved_count": len(unresolved),
+        "refunds_unresolved_count": len(by_parent["unresolved"]),
         "fee_leakage": _leaked([(fee_kept(view, row), parent_of(view, row)) for row in same]),
         "usd_refunds": _priced(row["usd_value"] for row in rows),
         "usd_refunds_priced_count": sum(row["usd_value"] is not None for row in rows),
-        "usd_refunds_same_period": _priced(
-            row["usd_value"] for row, paid in pairs if paid and paid["paid_at"] >= view.start
-        ),
-        "usd_refunds_prior_period": _priced(
-            row["usd_value"] for row, paid in pairs if paid and paid["paid_at"] < view.start
-        ),
-        "usd_refunds_unresolved": _priced(row["usd_value"] for row in unresolved),
         "usd_rate_drift": None if None in drifts or not drifts else total_known(drifts),
     }
+    for name, own in by_parent.items():
+        found[f"refunds_{name}"] = total(row["amount"] for row in own)
+        found[f"usd_refunds_{name}"] = _priced(row["usd_value"] for row in own)
+    return found
 
 
 def _payouts(view: View, coin: str) -> Values:
