@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.bucket import writing
-from svc_analytics.bucket.mirror import BOOK_FILE, open_folder
+from svc_analytics.bucket.mirror import BOOK_FILE
 from svc_analytics.bucket.store import Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
 from svc_analytics.files import write_json
 from svc_analytics.lake.typed_files import append_rows
 from svc_analytics.storage import merge_into, replacing_files
-from tests.support.buckets import MemoryStore
+from tests.support.buckets import MemoryStore, copy_of
 
 MONTH = "payments/2026-10.parquet"
 COLUMNS = ("check", "by")
@@ -28,9 +28,7 @@ class Machines:
         self.store = MemoryStore()
 
     def open(self, name: str, store: MemoryStore | None = None) -> BucketStorage:
-        open_folder(self.folder / name, "s3://bucket/lake")
-        bucket = BucketStorage(self.folder / name, "s3://bucket/lake", store or self.store)
-        bucket._is_probed = True
+        bucket = copy_of(store or self.store, self.folder / name)
         bucket.refresh()
         return bucket
 

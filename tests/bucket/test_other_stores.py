@@ -5,17 +5,13 @@ from contextlib import suppress
 
 import pytest
 
-from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket.store import Conflict, ObjectStore, probe
 from svc_analytics.errors import LakeChanged
-from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.buckets import Azure, Google, serve_other
 from tests.support.fake_service import FakeService
-from tests.support.publishing import SETTINGS, after, before
+from tests.support.publishing import after, before, read_again
 
 STORES = {"gs://finance/lake": Google, "az://finance/lake": Azure}
 
@@ -68,8 +64,7 @@ def test_an_object_put_again_with_the_same_bytes_stops_no_writer(url):
 
 
 def extract(url: str, service: FakeService) -> None:
-    with Client(SETTINGS, limiter=RateLimiter(60), transport=service.transport) as client:
-        update.read_missing(Lake(url), SETTINGS, Request(rereads=True), client=client)
+    read_again(Lake(url), service.transport)
 
 
 def counted(url: str) -> dict[str, int]:

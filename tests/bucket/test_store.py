@@ -9,17 +9,8 @@ from typing import Any
 import boto3
 import pytest
 
+from svc_analytics.bucket import store as stores
 from svc_analytics.bucket.address import copy_folder, local_path, read_address
-from svc_analytics.bucket.store import (
-    LARGEST,
-    Conflict,
-    ObjectStore,
-    Version,
-    check_size,
-    probe,
-    read_profile,
-    replace_object,
-)
 from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, install
 from svc_analytics.lake.lake import Lake
@@ -30,13 +21,13 @@ from tests.support.buckets import CREDENTIALS, App, MemoryStore, answers, keys_i
 
 def test_a_put_names_the_version_that_it_replaces(url):
     """Create, replace, and refuse both what is there and what is not the same any more."""
-    store = ObjectStore(url)
+    store = stores.ObjectStore(url)
     first = store.put("a", b"1", None)
     second = store.put("a", b"2", first)
-    for replaces in (None, first, Version('"0"')):
-        with pytest.raises(Conflict):
+    for replaces in (None, first, stores.Version('"0"')):
+        with pytest.raises(stores.Conflict):
             store.put("a", b"3", replaces)
-    with pytest.raises(Conflict):
+    with pytest.raises(stores.Conflict):
         store.get("a", first)
     assert bytes(store.get("a", second)[0]) == b"2" and store.list() == {"a": second}
 
@@ -45,9 +36,9 @@ def test_a_put_whose_answer_was_lost_is_found_done():
     """A client that tries again meets its own object: no conflict, and no second version."""
     store = MemoryStore()
     done = store.put("a", b"same", None)
-    assert replace_object(store, "a", b"same", None) == done
-    with pytest.raises(Conflict):
-        replace_object(store, "a", b"other", None)
+    assert stores.replace_object(store, "a", b"same", None) == done
+    with pytest.raises(stores.Conflict):
+        stores.replace_object(store, "a", b"other", None)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +47,7 @@ def test_a_put_whose_answer_was_lost_is_found_done():
 def test_a_refusal_is_told_without_the_key(server, url, code):
     server.fault = answers("400 Bad Request" if "Malformed" in code else "403 Forbidden", code)
     with pytest.raises(StoreError) as refused:
-        ObjectStore(url).list()
+        stores.ObjectStore(url).list()
     assert code in str(refused.value) and refused.value.exit_code == 1
     assert "AKIDEXAMPLE" not in repr(refused.value) and refused.value.__cause__ is None
 
@@ -66,20 +57,20 @@ def test_an_object_whose_name_nobody_can_read_is_named(url):
     bucket = url.split("/")[2]
     boto3.client("s3").put_object(Bucket=bucket, Key="lake/a//b", Body=b"")
     with pytest.raises(StoreError, match='"lake/a//b", cannot be read: move the object away'):
-        ObjectStore(url).list()
+        stores.ObjectStore(url).list()
 
 
 def test_a_store_that_is_away_is_tried_later(url, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(StoreUnavailable, match="does not answer") as away:
-        ObjectStore(url).list()
+        stores.ObjectStore(url).list()
     assert away.value.exit_code == 75
 
 
 def test_without_the_extra_its_name_is_told(url, monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(ConfigError, match=re.escape(install("bucket"))):
-        ObjectStore(url).list()
+        stores.ObjectStore(url).list()
 
 
 @pytest.mark.parametrize(
@@ -130,12 +121,12 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
 
 def test_a_store_that_keeps_its_conditions_is_taken(url):
     """moto, one request at a time: one of sixteen wins, each time."""
-    probe(ObjectStore(url), url)
-    assert ObjectStore(url).list() == {}  # what was put to find out is gone
+    stores.probe(stores.ObjectStore(url), url)
+    assert stores.ObjectStore(url).list() == {}  # what was put to find out is gone
 
 
 def test_a_store_in_memory_is_taken():
-    probe(MemoryStore(), "memory")
+    stores.probe(MemoryStore(), "memory")
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -144,7 +135,7 @@ def test_a_store_that_breaks_conditions_is_refused_by_name(name, server, url):
     make, said = BROKEN[name]
     server.fault = make()
     with pytest.raises(ConfigError, match="cannot hold a lake") as refused:
-        probe(ObjectStore(url), url)
+        stores.probe(stores.ObjectStore(url), url)
     assert url in str(refused.value) and said in str(refused.value)
 
 
@@ -156,15 +147,15 @@ def test_a_store_that_breaks_conditions_is_refused_by_name(name, server, url):
 )
 def test_the_largest_objects_are_those_of_the_stores(url, most):
     """5 GiB of S3, 5000 MiB of Azure; Google's 5 TiB are more than a month has."""
-    check_size(url, "payments/2026-10.parquet", most)
+    stores.check_size(url, "payments/2026-10.parquet", most)
     with pytest.raises(StoreError, match=rf"{most + 1:,} bytes, and one PUT takes {most:,}: "):
-        check_size(url, "payments/2026-10.parquet", most + 1)
-    check_size("gs://b/lake", "payments/2026-10.parquet", most + 1)
+        stores.check_size(url, "payments/2026-10.parquet", most + 1)
+    stores.check_size("gs://b/lake", "payments/2026-10.parquet", most + 1)
 
 
 def test_a_month_that_is_too_large_is_not_sent(url, server, monkeypatch):
     """September fits and is kept; October, ten times as large, is named with what to do."""
-    monkeypatch.setitem(LARGEST, "s3", 150_000)
+    monkeypatch.setitem(stores.LARGEST, "s3", 150_000)
     with pytest.raises(StoreError) as refused:
         make_lake(Lake(url), Shape(1_100, months=2, newest=0.9))
     said = str(refused.value)
@@ -180,7 +171,7 @@ def test_a_statement_that_is_too_large_is_not_sent(url, monkeypatch, tmp_path):
     """It is one object with all its files; in a folder of this machine it can be written."""
     make_lake(Lake(url), Shape(40, months=2, newest=0.5))
     made = statement(Lake(url), NEWEST.label, now=END)
-    monkeypatch.setitem(LARGEST, "s3", 1_000)
+    monkeypatch.setitem(stores.LARGEST, "s3", 1_000)
     with pytest.raises(StoreError, match=r"statements/2026-10\.zip would have [\d,]+ bytes"):
         made.save(Lake(url).path / "statements" / "2026-10")
     assert (made.save(tmp_path / "2026-10") / "manifest.json").is_file()
@@ -225,24 +216,24 @@ def keys(found: dict[str, Any]) -> tuple[str, str]:
 def test_a_profile_gives_keys_and_region(home, monkeypatch):
     """Those of a process here; the default profile's stand in another file."""
     monkeypatch.setenv("AWS_PROFILE", "finance")
-    found = read_profile(URL)
+    found = stores.read_profile(URL)
     assert keys(found) == ("AKFINANCE", "s") and found["region"] == "eu-central-1"
     monkeypatch.delenv("AWS_PROFILE")
     lines = "[default]\naws_access_key_id = AKDEFAULT\naws_secret_access_key = t\n"
     (home / ".aws" / "credentials").write_text(lines)
-    assert keys(read_profile(URL)) == ("AKDEFAULT", "t")
+    assert keys(stores.read_profile(URL)) == ("AKDEFAULT", "t")
 
 
 def test_the_environment_goes_before_a_profile(home, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "finance")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    assert "region" not in read_profile(URL)
+    assert "region" not in stores.read_profile(URL)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKOWN")
-    assert read_profile(URL) == {}
+    assert stores.read_profile(URL) == {}
 
 
 def test_only_s3_has_profiles_and_files_about_something_else_are_no_error(home):
-    assert read_profile("gs://finance/lake") == read_profile(URL) == {}
+    assert stores.read_profile("gs://finance/lake") == stores.read_profile(URL) == {}
 
 
 @pytest.mark.parametrize(
@@ -258,7 +249,7 @@ def test_a_profile_without_credentials_is_one_line(home, monkeypatch, profile, r
     """It names the profile and the next step, and quotes nothing of what a process said."""
     monkeypatch.setenv("AWS_PROFILE", profile)
     with pytest.raises(ConfigError) as refused:
-        ObjectStore(URL).list()
+        stores.ObjectStore(URL).list()
     assert str(refused.value) == (
         f"s3://finance/lake: the profile {profile} of ~/.aws gives no credentials ({reason}): "
         "log in again, choose another by AWS_PROFILE, or set AWS_ACCESS_KEY_ID"
@@ -274,5 +265,5 @@ def test_a_store_is_asked_with_the_key_of_the_profile(server, url, home, monkeyp
 
     server.fault = note
     monkeypatch.setenv("AWS_PROFILE", "finance")
-    assert ObjectStore(url).list() == {}
+    assert stores.ObjectStore(url).list() == {}
     assert "Credential=AKFINANCE/" in signed[0] and "/eu-central-1/s3/" in signed[0]

@@ -1,6 +1,5 @@
 """Two machines write to one bucket at once: a record that moved is never in two months."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -8,23 +7,17 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket import writing
-from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.store import Conflict, Version
-from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeChanged, LakeError, StoreUnavailable
-from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.storage import add_file, merge_into
-from tests.support.buckets import MemoryStore
+from tests.support.buckets import MemoryStore, copy_of
 from tests.support.fake_service import FakeService, payment
-from tests.support.publishing import SETTINGS, after, before
+from tests.support.publishing import after, before, read_again
 
-URL = "s3://bucket/lake"
 OCTOBER = "payments/2026-10.parquet"
 MOVED = "2026-11-01T00:00:00Z"  # from 2026-10-31, the oldest record there is
 
@@ -42,25 +35,19 @@ class Losing(MemoryStore):
 
 
 @pytest.fixture(autouse=True)
-def leases_are_over_at_once(monkeypatch) -> Iterator[None]:
+def leases_are_over_at_once(monkeypatch) -> None:
     """So that nothing but the conditions keeps two writers apart."""
     monkeypatch.setattr(writing, "LEASE_LENGTH", -1)
-    yield
 
 
 def machine(folder: Path, store: MemoryStore) -> Lake:
-    open_folder(folder, URL)
-    bucket = BucketStorage(folder, URL, store)
-    bucket._is_probed = True
-    return Lake(folder, storage=bucket)
+    return Lake(folder, storage=copy_of(store, folder))
 
 
 def extract(
     lake: Lake, service: FakeService, transport: httpx.BaseTransport | None = None
 ) -> ExtractionResult:
-    limiter = RateLimiter(SETTINGS.patience)
-    with Client(SETTINGS, limiter=limiter, transport=transport or service.transport) as client:
-        return update.read_missing(lake, SETTINGS, Request(rereads=True), workers=1, client=client)
+    return read_again(lake, transport or service.transport)
 
 
 def held(lake: Lake) -> dict[str, int]:
@@ -192,6 +179,6 @@ def test_an_object_in_the_place_of_another_is_named_as_the_buckets(key, tmp_path
     extract(ann, after())
     store.objects[key] = store.objects["payments/2026-09.parquet"]
     ann.refresh()
-    told = rf"{key} .* in {URL} was removed: .* the object itself is damaged: {SWAPPED[key]}"
-    with pytest.raises(LakeError, match=told):
+    told = rf"{key} .* in s3://bucket/lake was removed: .* the object itself is damaged: "
+    with pytest.raises(LakeError, match=told + SWAPPED[key]):
         ann.footers(PAYMENTS)

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from svc_analytics import statement, verify_statement
-from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.objects import STATEMENTS, key_of_file
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.closing.seals import read_manifest, read_register
@@ -27,7 +26,7 @@ from svc_analytics.proofs.tree import require_secret
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.balance_assertions import assert_balance
 from svc_analytics.storage import LocalStorage, mended
-from tests.support.buckets import MemoryStore
+from tests.support.buckets import MemoryStore, copy_of
 from tests.support.closings import Closer, figure, row_causes, table
 from tests.support.fake_service import payment, refusal
 from tests.support.receipt_material import RING
@@ -42,11 +41,8 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_a_month_is_read_twice_before_it_is_sealed(closer):
     """After the normal run, the month again and again; the second finds nothing new."""
     assert closer.closed("2026-10")[0].state == "sealed"
-    assert [(request.rereads, request.end is None) for request in closer.asked] == [
-        (False, True),
-        (True, False),
-        (True, False),
-    ]
+    read = [(request.rereads, request.end is None) for request in closer.asked]
+    assert read == [(False, True), (True, False), (True, False)]
 
 
 def test_the_same_lake_closes_to_the_same_bytes(closer, tmp_path):
@@ -280,8 +276,7 @@ def test_all_that_others_read_is_written_by_the_storage(closer):
 @pytest.fixture
 def bucket(tmp_path) -> BucketStorage:
     """A copy of a bucket in which one month lies."""
-    open_folder(tmp_path / "copy", "s3://bucket/lake")
-    storage = BucketStorage(tmp_path / "copy", "s3://bucket/lake", MemoryStore())
+    storage = copy_of(MemoryStore(), tmp_path / "copy")
     with storage.merging():
         month = storage.folder / "payments" / "2026-10.parquet"
         month.parent.mkdir()

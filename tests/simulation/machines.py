@@ -20,7 +20,6 @@ from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.objects import is_month
 from svc_analytics.bucket.store import Conflict, ObjectStore, Version
-from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import StoreUnavailable, SvcError
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
@@ -32,7 +31,7 @@ from tests.simulation.plan import Run, _draw_request
 from tests.simulation.service import Wire
 from tests.simulation.simulate import Simulation, sized
 from tests.simulation.virtual import Killed, installed
-from tests.support.buckets import MemoryStore
+from tests.support.buckets import MemoryStore, copy_of
 from tests.support.desks import SETTINGS
 
 URL = "s3://simulated/lake"
@@ -133,9 +132,8 @@ class Machines(Simulation):
 
     def _open(self, folder: Path, store: ObjectStore) -> Lake:
         """Open the lake as a new process does."""
-        open_folder(folder, URL)
-        bucket = BucketStorage(folder, URL, store)
-        bucket.at_once, bucket._is_probed = 1, True
+        bucket = copy_of(store, folder, URL)
+        bucket.at_once = 1
         return Lake(folder, storage=bucket)
 
     def run(self, run: Run) -> str:

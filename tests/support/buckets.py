@@ -21,7 +21,9 @@ import pyarrow.parquet as pq
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from svc_analytics.bucket.store import Conflict, Version
+from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.store import Conflict, LakeStore, Version
+from svc_analytics.bucket.writing import BucketStorage
 from tests.support.engines import DuckEngine
 from tests.support.loopback import Web, serving
 
@@ -60,6 +62,14 @@ class MemoryStore:
 
     def delete(self, key: str) -> None:
         self.objects.pop(key, None)
+
+
+def copy_of(store: LakeStore, folder: Path, url: str = "s3://bucket/lake") -> BucketStorage:
+    """Have a copy of a bucket in a folder, as a machine that found before that the store can do."""
+    open_folder(folder, url)
+    bucket = BucketStorage(folder, url, store)
+    bucket._is_probed = True
+    return bucket
 
 
 def _version(body: bytes) -> Version:

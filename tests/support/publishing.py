@@ -4,17 +4,20 @@ Months are added, rewritten and left by a record; one record is changed, one set
 and one read rightly at last; leftovers of an earlier run are removed. Time stands still.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
+import httpx
+
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.extraction import paging, update, workers
-from svc_analytics.extraction.plan import Request
+from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing import publisher, spill
@@ -66,14 +69,20 @@ def spilling(service: FakeService) -> Iterator[None]:
         yield
 
 
+def read_again(
+    lake: Lake, transport: httpx.BaseTransport, clock: Callable[[], float] = time.monotonic
+) -> ExtractionResult:
+    """Read everything again and publish it."""
+    limiter = RateLimiter(SETTINGS.patience, clock)
+    with Client(SETTINGS, limiter=limiter, transport=transport) as client:
+        return update.read_missing(lake, SETTINGS, Request(rereads=True), workers=1, client=client)
+
+
 def read_all(lake: Path, service: FakeService, *, spills: bool = False) -> None:
-    """Read everything again and publish it; what waits is spilled, if it is to be."""
+    """Do so in that time; what waits is spilled, if it is to be."""
     with frozen() as world, spilling(service) if spills else nullcontext():
-        limiter = RateLimiter(SETTINGS.patience, lambda: world.now)
         try:
-            with Client(SETTINGS, limiter=limiter, transport=service.transport) as client:
-                request = Request(rereads=True)
-                update.read_missing(Lake(lake), SETTINGS, request, workers=1, client=client)
+            read_again(Lake(lake), service.transport, lambda: world.now)
         finally:
             world.end_run()
 
