@@ -22,21 +22,13 @@ from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
 from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.proofs import verify
+from svc_analytics.proofs import tree, verify
 from svc_analytics.proofs.checkpoint import (
     CHAIN as FILE,
     CHAIN_SIGNATURE as SIGNATURE,
     write_checkpoint,
 )
 from svc_analytics.proofs.statuses import Trust
-from svc_analytics.proofs.tree import (
-    FILE as OF_SECRET,
-    is_consistent,
-    netstring,
-    read_secret,
-    require_secret,
-    split_records,
-)
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
 from tests.support.sealed_months import COMMITS, unpack
@@ -75,12 +67,18 @@ def old_root(chain: dict[str, Any], size: int) -> str:
     return plain_root([sha256(b"\0" + content).digest() for content in contents]).hex()
 
 
+def rewrite_chain(statements: Path, **facts: Any) -> dict[str, Any]:
+    """Let the chain of a lake say something else, with a root that fits unless it is given."""
+    chain = chain_of(statements.parent) | facts
+    chain["root"] = facts.get("root") or root_by_hand(chain, chain["size"])
+    (statements / FILE).write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    return chain
+
+
 def as_earlier_release(statements: Path) -> dict[str, Any]:
     """Write the chain of a lake as an earlier release did."""
     chain = chain_of(statements.parent)
-    chain |= {"root": old_root(chain, chain["size"]), "earlier": None}
-    (statements / FILE).write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
-    return chain
+    return rewrite_chain(statements, root=old_root(chain, chain["size"]), earlier=None)
 
 
 def sealed_status(folder: Path, earlier: Path) -> tuple[str, str]:
@@ -119,7 +117,7 @@ def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(close
     assert chain["root"] == root_by_hand(chain, 2)
     before, later = ((one["size"], bytes.fromhex(one["root"])) for one in (chain["earlier"], chain))
     assert before == (1, bytes.fromhex(root_by_hand(chain, 1)))
-    assert is_consistent(before, later, [*map(bytes.fromhex, chain["earlier"]["proof"])])
+    assert tree.is_consistent(before, later, [*map(bytes.fromhex, chain["earlier"]["proof"])])
     closer.desk.lake.storage.remove(closer.desk.lake.path / "statements" / FILE)
     keep_chain(closer.desk.lake)
     assert chain_of(closer.desk.lake.path) == chain | {"earlier": None}
@@ -164,25 +162,20 @@ def test_the_chain_of_an_earlier_release_is_read_as_it_is_and_gets_another_tree_
     chain = chain_of(lake.path)
     assert chain["root"] == root_by_hand(chain, 2)
     assert chain["earlier"]["root"] == root_by_hand(chain, 1) and chain_faults(lake) == []
-    said = [sealed_status(closed.folder, path) for path in known]
-    assert [outcome for outcome, _ in said] == ["held", "held"]
-    assert [text.partition("the earlier ones first")[2] for _, text in said] == [
-        "",
-        "; their labels and seals are not under the root",
-    ]
+    (whole, all_said), (bare_root, said) = (sealed_status(closed.folder, path) for path in known)
+    assert whole == bare_root == "held" and all_said.endswith("the earlier ones first")
+    assert said.endswith("the earlier ones first; their labels and seals are not under the root")
 
 
 @pytest.mark.parametrize("fact", ["label", "seal", "version", "calendar", "zone", "checkpoint"])
 def test_a_root_that_was_kept_fixes_all_that_the_chain_says_of_other_months(closer, tmp_path, fact):
     """The key's owner rewrites one, with a root that fits; the reader kept size and root alone."""
     folder, earlier = closer.closed("2026-09", "2026-10")[1].folder, tmp_path / "root.json"
-    path = folder.parent / FILE
-    earlier.write_text(json.dumps(bare(path)))
+    earlier.write_text(json.dumps(bare(folder.parent / FILE)))
     assert sealed_status(folder, earlier)[0] == "held"
-    chain = chain_of(closer.desk.lake.path)
-    chain["checkpoints"][0][fact] = 7 if fact == "version" else "0" * 64
-    chain |= {"root": root_by_hand(chain, 2), "earlier": None}
-    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    first, second = chain_of(closer.desk.lake.path)["checkpoints"]
+    first[fact] = 7 if fact == "version" else "0" * 64
+    rewrite_chain(folder.parent, checkpoints=[first, second], earlier=None)
     outcome, text = sealed_status(folder, earlier)
     assert outcome == "FAILED" and "chain: the earlier one was cut or rewritten" in text
 
@@ -245,16 +238,12 @@ def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(close
 
 def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer):
     """It fits its own root; the month beside it is not forged, and the chain is named."""
-    folder = closer.sealed("2026-10")
-    path = folder.parent / FILE
-    chain = json.loads(path.read_text())
-    chain["checkpoints"][0]["checkpoint"] = "0" * 64
-    chain["root"] = root_by_hand(chain, 1)
-    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
-    assert chain_faults(closer.desk.lake) == [
-        "chain.json has another checkpoint of 2026-10 than its folder"
-    ]
-    path.write_text("{")
+    statements = closer.sealed("2026-10").parent
+    [entry] = chain_of(closer.desk.lake.path)["checkpoints"]
+    rewrite_chain(statements, checkpoints=[entry | {"checkpoint": "0" * 64}])
+    told = "chain.json has another checkpoint of 2026-10 than its folder"
+    assert chain_faults(closer.desk.lake) == [told]
+    (statements / FILE).write_text("{")
     [fault] = chain_faults(closer.desk.lake)
     assert "chain.json is torn or altered: restore" in fault
 
@@ -263,11 +252,8 @@ def test_a_chain_of_other_months_lists_no_statement_of_this_one(closer):
     """It fits its root and is of the same merchant: that the month is not in it, is told so."""
     closer.closed("2026-09", "2026-10")
     statements = closer.desk.lake.path / "statements"
-    path = statements / FILE
-    chain = json.loads(path.read_text())
-    chain["checkpoints"], chain["size"], chain["earlier"] = chain["checkpoints"][:1], 1, None
-    chain["root"] = root_by_hand(chain, 1)
-    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    first, _ = chain_of(closer.desk.lake.path)["checkpoints"]
+    rewrite_chain(statements, checkpoints=[first], size=1, earlier=None)
     manifest = read_manifest(statements / "2026-10")
     facts = verify.check_chain, statements / "2026-10", statements, manifest, None
     outcome, text, _ = verify.outcome(*facts)
@@ -277,11 +263,9 @@ def test_a_chain_of_other_months_lists_no_statement_of_this_one(closer):
 def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(closer):
     """Its checkpoints and roots are right; whoever has the roots alone would be misled."""
     folder = closer.closed("2026-09", "2026-10")[1].folder
-    path = folder.parent / FILE
-    chain = json.loads(path.read_text())
-    assert chain_faults(closer.desk.lake) == [] and len(chain["earlier"]["proof"]) == 1
-    chain["earlier"]["proof"] = ["0" * 64]
-    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    earlier = chain_of(closer.desk.lake.path)["earlier"]
+    assert chain_faults(closer.desk.lake) == [] and len(earlier["proof"]) == 1
+    rewrite_chain(folder.parent, earlier=earlier | {"proof": ["0" * 64]})
     [fault] = chain_faults(closer.desk.lake)
     assert "chain.json is torn or altered: restore" in fault
 
@@ -371,9 +355,9 @@ def tree_by_hand(folder: Path, secret: bytes) -> str:
 def test_the_seal_covers_the_tree_of_the_lines(closer):
     """The same root with and without lines.csv; the secret is for its owner alone."""
     closer.sealed("2026-10")
-    secret = read_secret(closer.desk.lake.path)
+    secret = tree.read_secret(closer.desk.lake.path)
     assert secret and len(secret) == 32
-    assert stat.S_IMODE((closer.desk.lake.path / OF_SECRET).stat().st_mode) == 0o600
+    assert stat.S_IMODE((closer.desk.lake.path / tree.FILE).stat().st_mode) == 0o600
     out, formats = closer.desk.lake.path.parent / "o", ("parquet",)
     other = closer.close("2026-10", out=out, formats=formats).folder
     sealed = closer.desk.lake.path / "statements" / "2026-10"
@@ -417,7 +401,7 @@ def test_a_tree_of_other_lines_or_of_another_secret_is_not_proven(closer):
     """It is made again where it was sealed; whoever has no secret of that lake cannot."""
     folder = closer.sealed("2026-10")
     assert verify_statement(folder).unproven == ()
-    path = closer.desk.lake.path / OF_SECRET
+    path = closer.desk.lake.path / tree.FILE
     path.chmod(0o600)
     path.write_bytes(bytes(32))
     [text] = verify_statement(folder).unproven
@@ -445,13 +429,15 @@ def test_a_month_that_was_sealed_before_its_headings_were_covered_still_holds(cl
 def test_records_are_split_where_no_quoted_field_is_open():
     """A merchant's note may hold newlines, quotes and commas."""
     text = 'a,b\n1,"x\n""y"",\nz"\n2,\n'
-    records = [*split_records(text.encode().splitlines(keepends=True))]
+    records = [*tree.split_records(text.encode().splitlines(keepends=True))]
     assert records == [b"a,b", b'1,"x\n""y"",\nz"', b"2,"]
 
 
 def test_no_two_lists_of_netstrings_are_alike():
     """What a field holds cannot move a border between two of them."""
-    assert netstring(b"1:a,") + netstring(b"") != netstring(b"1") + netstring(b"a,")
+    assert tree.netstring(b"1:a,") + tree.netstring(b"") != tree.netstring(b"1") + tree.netstring(
+        b"a,"
+    )
 
 
 # ---------- a close that dies while it makes the secret of its lake
@@ -485,10 +471,10 @@ def test_a_kill_leaves_no_secret_or_a_whole_one(moment, tmp_path):
     lake.mkdir()
     words = [sys.executable, "-c", DYING, str(lake), moment]
     assert subprocess.run(words).returncode == 9
-    left = read_secret(lake)
+    left = tree.read_secret(lake)
     assert (left is not None) == (moment == "in place")
-    found = require_secret(open_storage(lake))
+    found = tree.require_secret(open_storage(lake))
     assert len(found) == 32 and left in (None, found)
-    assert require_secret(open_storage(lake)) == read_secret(lake) == found
-    assert stat.S_IMODE((lake / OF_SECRET).stat().st_mode) == 0o600
-    assert [path.name for path in lake.iterdir()] == [OF_SECRET]
+    assert tree.require_secret(open_storage(lake)) == tree.read_secret(lake) == found
+    assert stat.S_IMODE((lake / tree.FILE).stat().st_mode) == 0o600
+    assert [path.name for path in lake.iterdir()] == [tree.FILE]

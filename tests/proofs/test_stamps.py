@@ -76,25 +76,22 @@ def of_this(change: Callable[[bytes, bytes], tuple[bytes, bytes]]) -> Forgery:
     return lambda authority: change(*stamp(authority, TEXT))
 
 
+def of_both(change: Callable[[bytes, bytes, bytes, bytes], tuple[bytes, bytes]]) -> Forgery:
+    """Query and reply of this text, then those of the other one, and what is made of them."""
+    return lambda authority: change(*stamp(authority, TEXT), *stamp(authority, b"hello"))
+
+
 FORGERIES: dict[str, Forgery] = {
     "of another text": of_other(lambda query, reply: (query, reply)),
     "of another text, the hash behind both": of_other(lambda q, r: (q + KNOWN, r + KNOWN)),
-    "of another text, the hash behind the reply": lambda authority: (
-        stamp(authority, TEXT)[0],
-        stamp(authority, b"hello")[1] + KNOWN,
+    "of another text, the hash behind the reply": of_both(
+        lambda q, r, _, other: (q, other + KNOWN)
     ),
-    "of another text, the hash in its status": lambda authority: (
-        stamp(authority, TEXT)[0],
-        with_status(stamp(authority, b"hello")[1], KNOWN),
+    "of another text, the hash in its status": of_both(
+        lambda q, r, _, other: (q, with_status(other, KNOWN))
     ),
-    "of another text, behind a query of this one": lambda authority: (
-        stamp(authority, TEXT)[0] + stamp(authority, b"hello")[0],
-        stamp(authority, b"hello")[1],
-    ),
-    "behind a stamp of another text": lambda authority: (
-        stamp(authority, TEXT)[0],
-        stamp(authority, b"hello")[1] + stamp(authority, TEXT)[1],
-    ),
+    "of another text, behind a query of this one": of_both(lambda q, r, asked, o: (q + asked, o)),
+    "behind a stamp of another text": of_both(lambda q, r, _, other: (q, other + r)),
     "with bytes behind the query": of_this(lambda q, r: (q + b"\0", r)),
     "with bytes behind the reply": of_this(lambda q, r: (q, r + b"\0")),
     "with a length that has no end": of_this(lambda q, r: (q, b"\x30\x80" + r[4:] + b"\0\0")),
@@ -109,11 +106,8 @@ FORGERIES: dict[str, Forgery] = {
 @pytest.mark.parametrize("what", FORGERIES)
 def test_only_a_stamp_of_this_text_is_one(stamped, authority, what):
     """Whoever is trusted, and nobody: by verify.py, statement-verify, and what looks for stamps."""
-    assert (
-        stamp_status(stamped, authority)[0] == "held"
-        and stamp_status(stamped, None)[0] == "not checked"
-    )
-    assert has_stamp(stamped)
+    assert stamp_status(stamped, authority)[0] == "held" and has_stamp(stamped)
+    assert stamp_status(stamped, None)[0] == "not checked"
     write(stamped, *FORGERIES[what](authority))
     assert stamp_status(stamped, authority)[0] == "FAILED"
     assert stamp_status(stamped, None)[0] == "FAILED" and not has_stamp(stamped)

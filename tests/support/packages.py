@@ -396,38 +396,37 @@ FORGERIES: dict[str, Forgery] = {
 }
 
 
-def proof_of(strange: Strange, **facts: Any) -> dict[str, Any]:
-    return {**strange.proof, **facts}
+def proof_with(**facts: Any) -> Callable[[Strange], dict[str, Any]]:
+    return lambda strange: {**strange.proof, **facts}
+
+
+def proof_saying(name: str, old: str, new: str) -> Callable[[Strange], dict[str, Any]]:
+    """Replace a text of a fact of the proof."""
+    return lambda strange: {**strange.proof, name: re.sub(old, new, strange.proof[name])}
+
+
+def hashed(change: Callable[[list[str]], list[str]]) -> Callable[[Strange], dict[str, Any]]:
+    return lambda strange: {**strange.proof, "hashes": change(strange.proof["hashes"])}
 
 
 PROOFS: dict[str, Callable[[Strange], dict[str, Any]]] = {
-    "another amount": lambda s: proof_of(s, line=s.proof["line"].replace(",2,2,", ",9,9,")),
-    "another line number": lambda s: proof_of(s, line_number=3),
-    "line 0": lambda s: proof_of(s, line_number=0),
-    "a line behind the last": lambda s: proof_of(s, line_number=6),
-    "another salt": lambda s: proof_of(s, salt="0" * 64),
-    "another receipt": lambda s: proof_of(s, receipt="1" * 64),
-    "two hashes exchanged": lambda s: proof_of(s, hashes=s.proof["hashes"][::-1]),
-    "a hash less": lambda s: proof_of(s, hashes=s.proof["hashes"][1:]),
-    "a hash more": lambda s: proof_of(s, hashes=[*s.proof["hashes"], "0" * 64]),
-    "a hash in capitals": lambda s: proof_of(s, hashes=[h.upper() for h in s.proof["hashes"]]),
-    "two columns exchanged": lambda s: proof_of(
-        s, header=s.proof["header"].replace("gross,charged", "charged,gross")
-    ),
-    "a checkpoint of another size": lambda s: proof_of(
-        s, checkpoint=s.proof["checkpoint"].replace("\n5\n", "\n6\n")
-    ),
-    "a checkpoint of a higher tree": lambda s: proof_of(
-        s, checkpoint=s.proof["checkpoint"].replace("\n5\n", "\n11\n")
-    ),
-    "another root": lambda s: proof_of(
-        s, checkpoint=re.sub(r"\n[0-9a-f]{64}\n", f"\n{'0' * 64}\n", s.proof["checkpoint"])
-    ),
-    "another label": lambda s: proof_of(
-        s, checkpoint=s.proof["checkpoint"].replace("2026-10", "2026-11")
-    ),
-    "no signature": lambda s: proof_of(s, signature=None),
-    "a signature with a blank": lambda s: proof_of(s, signature=s.proof["signature"] + "\n"),
+    "another amount": proof_saying("line", ",2,2,", ",9,9,"),
+    "another line number": proof_with(line_number=3),
+    "line 0": proof_with(line_number=0),
+    "a line behind the last": proof_with(line_number=6),
+    "another salt": proof_with(salt="0" * 64),
+    "another receipt": proof_with(receipt="1" * 64),
+    "two hashes exchanged": hashed(lambda hashes: hashes[::-1]),
+    "a hash less": hashed(lambda hashes: hashes[1:]),
+    "a hash more": hashed(lambda hashes: [*hashes, "0" * 64]),
+    "a hash in capitals": hashed(lambda hashes: [each.upper() for each in hashes]),
+    "two columns exchanged": proof_saying("header", "gross,charged", "charged,gross"),
+    "a checkpoint of another size": proof_saying("checkpoint", "\n5\n", "\n6\n"),
+    "a checkpoint of a higher tree": proof_saying("checkpoint", "\n5\n", "\n11\n"),
+    "another root": proof_saying("checkpoint", r"\n[0-9a-f]{64}\n", f"\n{'0' * 64}\n"),
+    "another label": proof_saying("checkpoint", "2026-10", "2026-11"),
+    "no signature": proof_with(signature=None),
+    "a signature with a blank": proof_saying("signature", r"\Z", "\n"),
 }
 
 
