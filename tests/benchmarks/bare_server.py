@@ -4,7 +4,6 @@ It runs in a process of its own: `serve` starts it, and it ends when its stdin c
 All payments are one text in a mapped file, newest first; a page is one slice of it.
 """
 
-import hashlib
 import json
 import mmap
 import socket
@@ -17,23 +16,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl
-from uuid import UUID
+from uuid import NAMESPACE_OID, uuid5
 
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.periods import month_of
 from svc_analytics.signing.receipt_tokens import FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret
+from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.loopback import Loopback
 
 PREFIX = "/api/pay/v1"
 PAGE = 100
 ROOT = Path(__file__).parents[2]
 SECRET = Secret("benchmark")
-MERCHANT_ID = "5d0f3c7e-6a1b-4c2d-9e8f-0a1b2c3d4e5f"
 CURRENCIES = ("usdt", "usdt", "usdt", "trx", "ton", "btc")
 
 
@@ -48,11 +48,6 @@ def serve(payments: int, latency: float = 0) -> Iterator[str]:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-
-
-def payment_id(number: int) -> str:
-    """Return the id of a payment: deterministic, yet as scattered as a random UUID."""
-    return _uuid("payment", number)
 
 
 class Prebuilt:
@@ -132,31 +127,17 @@ class Server(Loopback):
 def _payment(number: int, paid_at: int) -> bytes:
     """Make a payment of the contract with a receipt token of the true length and entropy."""
     amount = 100 + number * 7919 % 900_000  # in hundredths
-    fee = amount // 100
-    record = {
-        "id": payment_id(number),
-        "receipt_no": f"SVC-{number:08d}",
-        "session_id": _uuid("session", number),
-        "reference_id": f"order-{number:08d}",
-        "status": "completed",
-        "currency": CURRENCIES[number % len(CURRENCIES)],
-        "amount": _decimal(amount),
-        "charged_amount": _decimal(amount),
-        "fee_amount": _decimal(fee),
-        "fee_bearer": "merchant",
-        "net_amount": _decimal(amount - fee),
-        "usd_value": _decimal(amount),
-        "payer_id": _uuid("payer", number % 20_000),
-        "metadata": {"cart": number, "channel": "web"},
-        "paid_at": format_instant(paid_at),
-    }
+    more = {"currency": CURRENCIES[number % len(CURRENCIES)], "payer_id": _payer(number % 20_000)}
+    at, fee = format_instant(paid_at), _decimal(amount // 100)
+    record = payment(number, at, _decimal(amount), fee, **more)
     facts = record | {"payment_id": record["id"], "merchant_id": MERCHANT_ID}
     record["receipt"] = sign_receipt({name: facts[name] for name in FACTS}, SECRET)
     return json.dumps(record, separators=(",", ":")).encode()
 
 
-def _uuid(kind: str, number: int) -> str:
-    return str(UUID(hashlib.md5(f"{kind}-{number}".encode()).hexdigest(), version=4))
+@cache
+def _payer(number: int) -> str:
+    return str(uuid5(NAMESPACE_OID, f"payer-{number}"))
 
 
 def _decimal(hundredths: int) -> str:

@@ -6,13 +6,17 @@ At most 3 s and 400 MB for 100,000 orders against 100,000 payments; from some hu
 the queries put aside what they have no memory for.
 """
 
-import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
+
 import svc_analytics as svc
 from svc_analytics.lakehouse import Lakehouse
+from tests.benchmarks.bounds import both_times, peak_memory
+from tests.benchmarks.children import in_child
 from tests.benchmarks.growth_lakes import NEWEST, Shape, make_lake
 
 
@@ -43,27 +47,18 @@ def time_one(count: int) -> None:
     with TemporaryDirectory() as folder:
         lake = Lakehouse(Path(folder) / "lake")
         make_lake(lake, Shape(count, 1, 1))
-        path = make_orders(lake, Path(folder) / "orders.csv")
-        script = [sys.executable, "-c", _TIMED.format(lake=lake.path, path=path)]
-        subprocess.run(script, check=True)
+        click.echo(in_child(_timed, lake.path, make_orders(lake, Path(folder) / "orders.csv")))
 
 
-_TIMED = """
-import time
-from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
-from svc_analytics.lakehouse import Lakehouse
-import svc_analytics.matching.match
-from tests.benchmarks.match_benchmark import match_all
-import duckdb, pyarrow, pandas
-lake = Lakehouse("{lake}")
-before, at, begun = getrusage(RUSAGE_SELF).ru_maxrss, time.perf_counter(), time.process_time()
-both = match_all(lake, Path("{path}"))
-took, used = time.perf_counter() - at, time.process_time() - begun
-more = (getrusage(RUSAGE_SELF).ru_maxrss - before) // 1024
-count = both.by["agreed"]["count"]
-print(f"{{count:,}} agreed: {{took:.2f}} s ({{used:.2f}} s of the processor), {{more}} MB")
-"""
+def _timed(lake: Path, orders: Path) -> str:
+    """Match where all libraries are loaded: say how many agreed, and what it took."""
+    for name in ("svc_analytics.matching.match", "duckdb", "pyarrow", "pandas"):
+        import_module(name)
+    opened, before, found = Lakehouse(lake), peak_memory(), []
+    took, used = both_times(lambda: found.append(match_all(opened, orders)))
+    count, more = found[0].by["agreed"]["count"], peak_memory() - before
+    return f"{count:,} agreed: {took:.2f} s ({used:.2f} s of the processor), {more:.0f} MB"
+
 
 if __name__ == "__main__":
     main()

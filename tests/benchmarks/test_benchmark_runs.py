@@ -13,7 +13,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.lake_months import read_verdicts
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import budget, growth_work as work
-from tests.benchmarks.bare_server import payment_id, serve
+from tests.benchmarks.bare_server import serve
 from tests.benchmarks.child_cost import Cost, cost_of
 from tests.benchmarks.children import environment
 from tests.benchmarks.extract_benchmark import extract_all, fetch_all
@@ -23,10 +23,11 @@ from tests.benchmarks.match_benchmark import make_orders, match_all
 from tests.benchmarks.plain_script import download
 from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle, sealed_beside
 from tests.benchmarks.receipts_work import is_proven, rows_of, verify_all, verify_plainly
-from tests.support.fake_service import CHECKOUT_KEY
+from tests.support.fake_service import CHECKOUT_KEY, payment
 from tests.support.packages import row, seal_rows
 
 COUNT = 500
+IDS = sorted(payment(number, "")["id"] for number in range(COUNT))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_the_benchmark_extracts_exactly_the_payments_served(lake):
 
     files = str(lake.path / "payments" / "*.parquet")
     held = duckdb.sql("select id from read_parquet(?)", params=[files]).fetchall()
-    assert sorted(row[0] for row in held) == sorted(map(payment_id, range(COUNT)))
+    assert sorted(row[0] for row in held) == IDS
 
 
 def test_the_floor_fetches_every_page(base_url):
@@ -63,7 +64,7 @@ def test_the_script_writes_every_payment(base_url, tmp_path):
     """What an extraction is compared with has all payments too, each once."""
     assert download(base_url, CHECKOUT_KEY, str(tmp_path / "payments")) == COUNT
     held = duckdb.sql("select id from read_parquet(?)", params=[str(tmp_path / "payments")])
-    assert sorted(row[0] for row in held.fetchall()) == sorted(map(payment_id, range(COUNT)))
+    assert sorted(row[0] for row in held.fetchall()) == IDS
 
 
 @pytest.mark.thorough
@@ -180,12 +181,8 @@ def test_growth_is_told_as_a_power_of_the_size():
 def test_a_command_that_costs_a_third_more_than_in_the_last_release_is_over_its_budget():
     """A new command has no budget yet; each of those that are measured has one."""
     now = {"sql": 4.01, "status": 3.99, "new": 50.0}
-    over = [
-        bound.measure
-        for bound in budget.compared(now, {"sql": 3.0, "status": 3.0})
-        if not bound.holds
-    ]
-    assert over == ["sql"]
+    bounds = budget.compared(now, {"sql": 3.0, "status": 3.0})
+    assert [bound.measure for bound in bounds if not bound.holds] == ["sql"]
     assert budget.read_costs()["loops"].keys() == budget.COMMANDS.keys()
 
 
