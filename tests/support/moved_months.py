@@ -12,15 +12,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from svc_analytics.instants import BEGINNING, DAY
+from svc_analytics.instants import DAY
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month
-from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from tests.support.full_scan.rows import Books, Row
 from tests.support.seeded_lakes import SeededRecords
+from tests.support.seeded_shops import write_lake
 
 MONTHS = [month("2026-10").shift(-place) for place in (3, 2, 1, 0)]
 NOW = MONTHS[-1].end + 5 * DAY
@@ -34,19 +31,13 @@ Parts = dict[tuple[str, str, str], Fraction]  # by unit, name and whose they are
 
 def make_moved_lake(folder: Path, seed: int) -> Lake:
     """Write four months of records, read once and whole."""
-    rng, lake = random.Random(seed), Lake(folder)
+    rng = random.Random(seed)
     made = SeededRecords(rng, [*MONTHS, MONTHS[-1].shift(1)], NOW)
     payments = [each | {"metadata": rng.choice(CUSTOMERS)} for each in made.payments()]
-    records = {PAYMENTS: payments, PAYOUT_RECORDS: made.refunds(payments) + made.payouts()}
-    with open_writer(lake, {"id": "11111111-1111-4111-8111-111111111111", "name": "M"}, NOW) as out:
-        out.begin_run(watermark=NOW, is_open_ended=True, lookback=0, judged_at=NOW)
-        for stream, found in records.items():
-            rows = [each | {"extracted_at": NOW} for each in found]
-            buffer = out.buffer(stream)
-            buffer.add(pa.Table.from_pylist(rows, schema=stream.record_schema), [])
-            buffer.cover((BEGINNING, NOW))
-        out.publish()
-    return lake
+    records = made.refunds(payments) + made.payouts()
+    for record in (*payments, *records):
+        record["extracted_at"] = NOW
+    return write_lake(folder, payments, records, now=NOW)
 
 
 @dataclass(frozen=True)

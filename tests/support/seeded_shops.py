@@ -220,18 +220,19 @@ def write_lake(
     payments: list[Record],
     records: list[Record],
     streams: Iterable[str] = tuple(STREAMS),
+    now: int = NOW,
 ) -> Lakehouse:
     """Write a lake of which these streams were read whole."""
     lake = Lakehouse(folder)
-    with open_writer(lake, MERCHANT, NOW) as writer:
-        writer.begin_run(watermark=NOW - MINUTE, is_open_ended=True, lookback=0, judged_at=NOW)
+    with open_writer(lake, MERCHANT, now) as writer:
+        writer.begin_run(watermark=now - MINUTE, is_open_ended=True, lookback=0, judged_at=now)
         for name, rows in zip(STREAMS, (payments, records), strict=True):
             if name not in streams:
                 continue
             stream = STREAMS[name]
             buffer = writer.buffer(stream)
             buffer.add(pa.Table.from_pylist(rows, schema=stream.record_schema), [])
-            buffer.cover((BEGINNING, NOW))
+            buffer.cover((BEGINNING, now))
         writer.publish()
     return lake
 
