@@ -15,19 +15,18 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import NOTIFIED_MARK
 from tests.support.altered import back_up, flip, kept, restored
 from tests.support.rings import rings
-from tests.support.sealed_months import MONTHS, closer_at
+from tests.support.sealed_months import MONTHS
 
 LEAST = {"lake.json": BackupFile(2, "0" * 64)}  # of an inventory: without it, there is no lake
 TYPED = "at,currency,balance,note\n"
 
 
 @pytest.fixture
-def place(sealed, tmp_path, monkeypatch) -> Path:
+def place(sealed, tmp_path) -> Path:
     """A working folder with a sealed lake: a secret, typed and derived files."""
     shutil.copytree(sealed, tmp_path / "data")
     (tmp_path / "data" / "assertions.csv").write_text(TYPED)
     (tmp_path / "data" / NOTIFIED_MARK).write_text("{}")
-    monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
     return tmp_path
 
 
@@ -41,18 +40,6 @@ def test_a_restored_lake_has_the_same_bytes(place):
     assert (place / "new" / "lake.json").stat().st_mode & 0o777 == 0o640
     for folder in (place / "new", place / "disk" / "backups"):
         assert not folder.stat().st_mode & 0o007
-
-
-@pytest.mark.thorough
-def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place):
-    """As any two lakes of the same bytes do."""
-    back_up(place / "data", place / "backups")
-    restore(place / "backups", place / "new", progress=False)
-    one, other = (
-        closer_at(place / name).close(MONTHS[1], formats=("csv",)).folder
-        for name in ("data", "new")
-    )
-    assert (one / "manifest.json").read_bytes() == (other / "manifest.json").read_bytes()
 
 
 def test_a_backup_behind_a_killed_run_holds_the_statement_that_it_was_replacing(place):

@@ -25,10 +25,9 @@ def made() -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(made, tmp_path, monkeypatch) -> Path:
+def place(made, tmp_path) -> Path:
     """A working folder with a copy of both."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

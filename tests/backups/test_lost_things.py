@@ -26,7 +26,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def place(sealed, tmp_path, monkeypatch) -> Path:
+def place(sealed, tmp_path) -> Path:
     """A working folder with a backup of a lake: a sealed and a provisional month, typed files."""
     data = Path(shutil.copytree(sealed, tmp_path / "data"))
     shutil.copytree(data / SEALED, data / PROVISIONAL)
@@ -35,8 +35,6 @@ def place(sealed, tmp_path, monkeypatch) -> Path:
     for name, text in TEXTS.items():
         (data / name).parent.mkdir(exist_ok=True)
         (data / name).write_text(text)
-    monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
     back_up(tmp_path / "data", tmp_path / "backups")
     return tmp_path
 
