@@ -34,7 +34,8 @@ def test_a_sealed_statement_holds(sealed, tmp_path, monkeypatch):
 
     It is not that of the settings, wherever the command is given.
     """
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     found = verify_statement(sealed)
     assert found.holds and found.unproven == () and found.seal == read_manifest(sealed)["seal"]
 
