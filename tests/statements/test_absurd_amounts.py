@@ -8,6 +8,7 @@ import pytest
 
 from svc_analytics.closing.stated import statement
 from svc_analytics.statements.statement import Statement
+from tests.support.closings import write_accepted
 from tests.support.fake_service import payment, payout
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books
@@ -117,9 +118,7 @@ def test_whichever_amount_is_too_large_its_records_are_named(desk):
 def test_the_records_can_be_accepted(desk, make):
     """Then the month is final, and the sum is as unknown as before."""
     named = findings(make("2026-09"))
-    accepted = [f"{RULE},{record_id},a test coin,Mina,2026-11-25" for record_id in named]
-    lines = ["check,record_id,reason,by,at", *accepted]
-    (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
+    write_accepted(desk.lake, (f"{RULE},{each},a test coin,Mina,2026-11-25" for each in named))
     made = statement(desk.lake, "2026-09")
     assert (made.status, row(made, "big")["gross_sales"]) == ("final", None)
 

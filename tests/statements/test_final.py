@@ -23,7 +23,7 @@ from svc_analytics.periods import parse_period
 from svc_analytics.statements.finality import unread_again
 from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.statement import Statement
-from tests.support.closings import LEDGER
+from tests.support.closings import LEDGER, write_accepted
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund
 from tests.support.prepared import extracted
@@ -115,9 +115,9 @@ def test_positions_after_a_record_left_out_are_unknown_and_the_statement_says_wh
 def test_what_a_person_accepted_is_no_longer_unknown(make, desk):
     """Accepted as no money of ours, the record is left out of figures that are known again."""
     make("2026-10", DOLLARS, ETHER)
-    accepted = [f"record_could_be_held,{record['id']},test,Mina," for record in (DOLLARS, ETHER)]
-    lines = ["check,record_id,reason,by,at", *(f"{line}2026-12-03T12:01:00Z" for line in accepted)]
-    (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
+    by = "test,Mina,2026-12-03T12:01:00Z"
+    named = [f"record_could_be_held,{record['id']},{by}" for record in (DOLLARS, ETHER)]
+    write_accepted(desk.lake, named)
     october = make("2026-10")
     assert positions(october)[:2] == [10, 30]
     assert make("2026-09").status == "final"

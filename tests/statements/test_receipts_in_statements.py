@@ -11,6 +11,7 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement
 from tests.receipts.test_verify_lake import BY_VERDICT, SETTINGS, receipted
+from tests.support.closings import write_accepted
 from tests.support.prepared import prepared
 
 # October: six payments of 10 usdt, of which the receipts of two hold.
@@ -60,12 +61,8 @@ def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made, desk):
     """Mismatch, forgery and junk block; a missing one does not. The reason is printed."""
     wrong = [BY_VERDICT[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
     assert made.status == "provisional"
-    lines = "".join(
-        f"receipt_proves_its_payment,{id_},the shop was moved,Mina,{format_instant(now())}\n"
-        for id_ in wrong
-    )
-    path = desk.lake.path / "acknowledgements.csv"
-    path.write_text("check,record_id,reason,by,at\n" + lines)
+    by = f"the shop was moved,Mina,{format_instant(now())}"
+    write_accepted(desk.lake, (f"receipt_proves_its_payment,{each},{by}" for each in wrong))
     accepted = statement(desk.lake, "2026-10")
     assert accepted.status == "final"
     found = accepted.tables["checks"].to_pylist()

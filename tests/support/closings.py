@@ -1,6 +1,7 @@
 """Closing months at a desk, on small ledgers, and what rules find in them."""
 
 import csv
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,8 @@ class Closer:
     def accept(self, check: str, record_id: str, reason: str = "known") -> None:
         """Write the one accepted finding of the lake, whenever its content was read."""
         at = max(now(), to_micros(self.desk.service.now or NOW) + MINUTE)
-        line = f"{check},{record_id},{reason},Mina,{format_instant(at)}"
-        rows = ["check,record_id,reason,by,at", line]
         self.desk.lake.path.mkdir(exist_ok=True)
-        path = self.desk.lake.path / "acknowledgements.csv"
-        path.write_text("\n".join(rows) + "\n")
+        write_accepted(self.desk.lake, [f"{check},{record_id},{reason},Mina,{format_instant(at)}"])
 
 
 def closer_by_commands(desk: Desk, patch: pytest.MonkeyPatch) -> Closer:
@@ -101,6 +99,12 @@ def closer_by_commands(desk: Desk, patch: pytest.MonkeyPatch) -> Closer:
     for name, value in keys.items():
         patch.setenv(f"SVC_{name}", value)
     return closer
+
+
+def write_accepted(lake: Lakehouse, lines: Iterable[str]) -> None:
+    """Write the findings that people accepted: rule, record, reason, by whom, and when."""
+    rows = ["check,record_id,reason,by,at", *lines]
+    (lake.path / "acknowledgements.csv").write_text("\n".join(rows) + "\n")
 
 
 def table(folder: Path, name: str) -> list[dict[str, str]]:
