@@ -118,10 +118,14 @@ def test_the_first_duckdb_of_its_storage_opens_it(bundle, file):
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("lake.zip", "suffix"), ("data/x.duckdb", "in the lake")]
+    ("name", "why"),
+    [
+        *(("lake.zip", "suffix"), ("data/x.duckdb", "in the lake")),
+        ("missing/lake.duckdb", r"missing/lake\.duckdb: there is no folder"),
+    ],
 )
 def test_a_bundle_has_its_own_name_and_place(lake, name, why):
-    """It never takes the place of the lake's own files."""
+    """It never takes the place of the lake's own files; a folder that is not there is told."""
     with pytest.raises(ConfigError, match=why):
         write_bundle(lake, lake.path.parent / name)
 
@@ -133,12 +137,6 @@ def test_without_a_lake_the_old_bundle_stays(file, tmp_path):
     with pytest.raises(NoLake):
         write_bundle(Lakehouse(tmp_path / "none"), target)
     assert target.read_bytes() == file.read_bytes()
-
-
-def test_a_folder_that_is_not_there_is_told(lake, tmp_path):
-    """With the file that was asked for."""
-    with pytest.raises(ConfigError, match=r"missing/lake\.duckdb: there is no folder"):
-        write_bundle(lake, tmp_path / "missing" / "lake.duckdb")
 
 
 @pytest.mark.thorough

@@ -52,14 +52,13 @@ def with_page(closer: Closer) -> Path:
     return closer.desk.lake.path / "statements" / "2026-10"
 
 
-def test_forms_of_a_sealed_month_are_written_beside_its_seal(closer, monkeypatch):
+def test_forms_of_a_sealed_month_are_written_beside_its_seal(closer):
     """Without a key or an address; no byte of the sealed folder changes, and it is verified.
 
     A page in another language takes the place of the one that is there.
     """
     folder = with_page(closer)
     sealed, beside = content(folder), folder.with_name("2026-10-forms")
-    monkeypatch.delenv("SVC_BASE_URL", raising=False)
     closed = svc.close(closer.desk.lake, "2026-10", formats=("html",), lang="fa")
     assert closed.state == "unchanged" and not closed.needs_attention
     assert str(beside) in str(closed.note) and "SVC_BASE_URL is not set" in str(closed.note)

@@ -446,11 +446,8 @@ def test_nobody_is_alarmed_for_it(closer, old):
     closed = closer.close()
     assert closed.state == "unchanged" and not closed.needs_attention
     assert "not compared: svc-analytics 0.0.9, another build" in str(closed.note)
-    [state] = [
-        each
-        for each in judged_months(closer.desk.lake, to_micros(LATER), lambda text: None)
-        if each.label == "2026-10"
-    ]
+    states = judged_months(closer.desk.lake, to_micros(LATER), lambda text: None)
+    [state] = [each for each in states if each.label == "2026-10"]
     assert (state.kind, state.reasons) == ("sealed", ())
 
 

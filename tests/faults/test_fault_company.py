@@ -55,12 +55,9 @@ OCTOBER = {"start": parse_instant("2026-10-01T00:00:00Z")[0],
 @pytest.fixture
 def filled(desk) -> Desk:
     """Sixty payments of October, of 1 usdt each and without a fee."""
-    desk.service.payments = [
-        record
-        | dict.fromkeys(("amount", "charged_amount", "net_amount"), "1")
-        | {"fee_amount": "0"}
-        for record in spread(60, datetime(2026, 10, 2, tzinfo=UTC), timedelta(hours=9))
-    ]
+    of_one = dict.fromkeys(("amount", "charged_amount", "net_amount"), "1") | {"fee_amount": "0"}
+    payments = spread(60, datetime(2026, 10, 2, tzinfo=UTC), timedelta(hours=9))
+    desk.service.payments = [record | of_one for record in payments]
     return extracted(desk)
 
 

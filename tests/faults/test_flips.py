@@ -25,6 +25,7 @@ from svc_analytics.receipts.verify_lake import verify_lake
 from tests.conftest import is_thorough
 from tests.extraction.test_lookups import EVER, look_up
 from tests.receipts.test_verify_lake import SETTINGS, receipted
+from tests.support.altered import flip
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import binding, payment, payout, refund, session
@@ -231,9 +232,7 @@ def test_no_flipped_bit_is_a_silent_answer(house, seed, count, doors):
 def test_a_bit_of_another_month_stops_every_reader(house, door):
     """J5: October opens with what August holds; nothing is left of a snapshot that is refused."""
     path = house.path / "payments" / "2026-08.parquet"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    flip(path, path.stat().st_size // 2)
     try:
         with pytest.raises(
             LakeError, match=r"payments/2026-08\.parquet is torn or altered: move it"

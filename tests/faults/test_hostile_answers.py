@@ -37,20 +37,8 @@ from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipt_tokens import PROVEN, Verdict
 from tests.simulation.simulate import quick_folder
 from tests.simulation.virtual import World, installed
+from tests.support import fake_service
 from tests.support.desks import SETTINGS, Desk
-from tests.support.fake_service import (
-    CHECKOUT_KEY,
-    NOW,
-    PAYOUT_KEY,
-    FakeService,
-    Record,
-    binding,
-    payment,
-    refund,
-    refusal,
-    session,
-    spread,
-)
 from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, SPOILERS, drawn
 from tests.support.hostile_wire import OPEN, WIRE, RawServer, Sent, written
 from tests.support.receipt_material import FACTS, RING, signed
@@ -70,7 +58,7 @@ class Endless(AssertionError):
 
 
 @dataclass
-class Hostile(FakeService):
+class Hostile(fake_service.FakeService):
     """The model service, spoiling some of its answers, as many as are `left`."""
 
     chance: random.Random = field(default_factory=random.Random)
@@ -117,21 +105,16 @@ class Hostile(FakeService):
         if path == "/receipts/verify":
             is_right = json.loads(request.content)["receipt"] == GOOD
             valid = {"valid": True, "payment": PAID}
-            return self._ok(valid) if is_right else refusal(422, "PAY_RECEIPT_INVALID")
+            return self._ok(valid) if is_right else fake_service.refusal(422, "PAY_RECEIPT_INVALID")
         if path.startswith("/payments/"):
             return self._ok(PAID)
         cursor = request.url.params.get("cursor", "0.0")
         if cursor.startswith(AROUND):
-            parameters = request.url.params.remove("cursor")
-            request, cursor = (
-                httpx.Request(
-                    "GET", request.url.copy_with(params=parameters), headers=request.headers
-                ),
-                "0.0",
-            )
+            first = request.url.copy_with(params=request.url.params.remove("cursor"))
+            request, cursor = httpx.Request("GET", first, headers=request.headers), "0.0"
         if not re.fullmatch(r"\d{1,6}\.\d{1,6}", cursor):
             status = self.chance.choice([400, 404, 409, 410, 422])
-            return refusal(status, "VALIDATION_FAILED")
+            return fake_service.refusal(status, "VALIDATION_FAILED")
         return super()._route(request)
 
 
@@ -141,7 +124,7 @@ def _kind(request: httpx.Request) -> str:
 
 
 GOOD, FORGED = signed(FACTS), signed(FACTS, "another secret")
-PAID: Record = {
+PAID: fake_service.Record = {
     name: value for name, value in FACTS.items() if name not in ("payment_id", "merchant_id")
 } | {"id": FACTS["payment_id"], "status": "completed", "fee_amount": "0.125", "receipt": GOOD}
 
@@ -153,13 +136,17 @@ class Scenario:
         self.chance = random.Random(f"Hostile {seed}")
         self.service = self._draw_service()
         self.desk = Desk(self.service, SETTINGS, Lakehouse(folder / "data"))
-        self.world = World(f"hostile {seed}", to_micros(NOW))
+        self.world = World(f"hostile {seed}", to_micros(fake_service.NOW))
 
     def _draw_service(self) -> Hostile:
         chance, count = self.chance, self.chance.randint(1, 40)
         began = datetime(2026, 10, chance.randint(1, 25), tzinfo=UTC)
-        payments = spread(count, began, timedelta(hours=chance.randint(1, 12), microseconds=3))
-        payouts = [refund(n, payments[n], "2026-11-05T00:00:00Z") for n in range(0, count, 7)]
+        payments = fake_service.spread(
+            count, began, timedelta(hours=chance.randint(1, 12), microseconds=3)
+        )
+        payouts = [
+            fake_service.refund(n, payments[n], "2026-11-05T00:00:00Z") for n in range(0, count, 7)
+        ]
         size = chance.choice([1, 5, 9, 100])
         return Hostile(
             payments,
@@ -201,7 +188,7 @@ class Scenario:
         self._suffer(self._run)
         self.world.sleep(3 * 3600)
         at = self._now() - timedelta(hours=1)
-        self.service.payments.append(payment(9_000, f"{at:%Y-%m-%dT%H:%M:%SZ}"))
+        self.service.payments.append(fake_service.payment(9_000, f"{at:%Y-%m-%dT%H:%M:%SZ}"))
         outcome = self._attempt(self._run)
         assert outcome == "done", outcome
         if {told.partition(" ")[2] for told in self.service.told} & CHANGING:
@@ -210,7 +197,7 @@ class Scenario:
         check_all(self.desk.lake, self.desk.service)
 
     def _now(self) -> datetime:
-        return NOW + timedelta(seconds=self.world.now)
+        return fake_service.NOW + timedelta(seconds=self.world.now)
 
     def _run(self, **request: Any) -> None:
         world = self.world
@@ -234,11 +221,13 @@ class Scenario:
         self._run()
         self.service.pass_time = lambda: None
         self.service.left = left
-        self.service.sessions = {p["session_id"]: session(p) for p in self.service.payments}
-        self.service.bindings = {name: binding(name) for name in CUSTOMERS}
+        self.service.sessions = {
+            p["session_id"]: fake_service.session(p) for p in self.service.payments
+        }
+        self.service.bindings = {name: fake_service.binding(name) for name in CUSTOMERS}
 
         def work() -> None:
-            span = (to_micros(datetime(2026, 9, 1, tzinfo=UTC)), to_micros(NOW))
+            span = (to_micros(datetime(2026, 9, 1, tzinfo=UTC)), to_micros(fake_service.NOW))
             with self._client(patient()) as client:
                 lake, settings = self.desk.lake, self.desk.settings
                 wanted = {"sessions_of": span, "customers": CUSTOMERS}
@@ -277,7 +266,7 @@ def patient() -> RateLimiter:
 
 def check_told(text: str) -> None:
     """I8: no key in what a person is told, nor most of one."""
-    for key in (CHECKOUT_KEY, PAYOUT_KEY):
+    for key in (fake_service.CHECKOUT_KEY, fake_service.PAYOUT_KEY):
         assert key[-32:] not in text and key.upper()[-32:] not in text, "a key was told"
 
 
@@ -334,7 +323,7 @@ def test_whatever_bytes_a_service_sends_no_page_is_another_one(name, draws):
         server.close()
 
 
-def paid_on(client: Client) -> list[Record]:
+def paid_on(client: Client) -> list[fake_service.Record]:
     return [json.loads(raw) for raw in client.page("payments", {}).raw_records()]
 
 

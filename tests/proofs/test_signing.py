@@ -25,18 +25,8 @@ from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust
-from tests.support.altered import (
-    MONTHS,
-    continue_chain,
-    forge,
-    lake_of_another_service,
-    make_chain_anew,
-    places,
-    put_in_place,
-    signatures,
-    signed_by_hand,
-    text,
-)
+from tests.support import altered
+from tests.support.altered import text
 from tests.support.closings import Closer, closer_by_commands
 from tests.support.fake_service import payment
 from tests.support.sealed_months import COMMITS, unpack
@@ -294,21 +284,19 @@ def test_without_openssl_a_month_is_not_stamped(stamped, counter, authority, mon
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="openssl is not installed: install it"):
         Authority(counter.url).stamp(b"a checkpoint\n")
-    assert stamp_status(stamped, authority) == (
-        "not checked",
-        "this needs openssl, which is not here",
-    )
+    said = "this needs openssl, which is not here"
+    assert stamp_status(stamped, authority) == ("not checked", said)
     assert stamp_status(stamped, None)[0] == "not checked" and has_stamp(stamped)
 
 
 CHAIN = "chain.json.sig"
-OF_MONTHS = [f"{month}/checkpoint.sig" for month in MONTHS]
+OF_MONTHS = [f"{month}/checkpoint.sig" for month in altered.MONTHS]
 
 
 @pytest.fixture
 def unsigned(closer, key) -> Closer:
     """A desk whose months nobody signed; this machine remembers nothing of them."""
-    closer.closed(*MONTHS)
+    closer.closed(*altered.MONTHS)
     shutil.rmtree(state_folder(), ignore_errors=True)
     return closer
 
@@ -319,14 +307,16 @@ def notes(closed: list[svc.CloseResult]) -> list[str]:
 
 def test_a_close_signs_no_month_of_a_lake_that_was_put_in_place(unsigned, tmp_path, monkeypatch):
     """With ten times the money, and the true seals before its own; the machine is a new one."""
-    other = lake_of_another_service(tmp_path / "other", monkeypatch)
-    continue_chain(other.desk.lake, places(unsigned.desk.lake))
-    put_in_place(unsigned.desk.lake, other.desk.lake.path)
+    other = altered.lake_of_another_service(tmp_path / "other", monkeypatch)
+    altered.continue_chain(other.desk.lake, altered.places(unsigned.desk.lake))
+    altered.put_in_place(unsigned.desk.lake, other.desk.lake.path)
     closed = unsigned.close_all_due(sign=True)
     assert [each.state for each in closed] == ["unchanged"] * 3
-    assert signatures(unsigned.desk.lake) == []
+    assert altered.signatures(unsigned.desk.lake) == []
     said = notes(closed)
-    assert [f"nobody signed {month}" in text for month, text in zip(MONTHS, said, strict=True)]
+    assert [
+        f"nobody signed {month}" in text for month, text in zip(altered.MONTHS, said, strict=True)
+    ]
     assert "nobody signed chain.json: svc-analytics sign --all" in said[0]
 
 
@@ -335,51 +325,50 @@ def test_a_sealed_page_that_was_replaced_is_signed_by_nobody(is_signed, closer, 
     """Hashes, seal, checkpoint, register and chain fit; what was signed before was removed."""
     folder = closer.sealed("2026-10", formats=("csv", "html"))
     if is_signed:
-        signed_by_hand(closer.desk.lake, key)
+        altered.signed_by_hand(closer.desk.lake, key)
     shutil.rmtree(state_folder(), ignore_errors=True)
-    forge(folder, text("statement.html", "</style>", "td.n{font-size:0}</style>", count=1))
-    make_chain_anew(closer.desk.lake)
+    altered.forge(folder, text("statement.html", "</style>", "td.n{font-size:0}</style>", count=1))
+    altered.make_chain_anew(closer.desk.lake)
     (folder / "checkpoint.sig").unlink(missing_ok=True)
     with pytest.raises(LakeError, match=r"altered after it was sealed \(statement\.html"):
         closer.close("2026-10", sign=True)
-    assert signatures(closer.desk.lake) == []
+    assert altered.signatures(closer.desk.lake) == []
     with pytest.raises(NotProven, match=r"2026-10 is not signed: statement\.html"):
         svc.sign(closer.desk.lake, "2026-10")
     [refused] = svc.sign_all(closer.desk.lake).refused
-    assert "statement.html" in refused and signatures(closer.desk.lake) == []
+    assert "statement.html" in refused and altered.signatures(closer.desk.lake) == []
 
 
 def test_a_close_signs_what_it_sealed_and_names_what_is_not(closer, key):
     """The chain lists months that nobody signed, so it is not signed either, until they are."""
     closer.closed("2026-08", "2026-09")
     august, september, october = closer.close_all_due(sign=True)
-    assert signatures(closer.desk.lake) == ["2026-10/checkpoint.sig"]
+    assert altered.signatures(closer.desk.lake) == ["2026-10/checkpoint.sig"]
     assert october.signed_by == fingerprint_of(key) and not october.needs_attention
     assert "nobody signed 2026-08: svc-analytics sign --all" in str(august.note)
     assert "nobody signed 2026-09: svc-analytics sign --all" in str(september.note)
     assert [CHAIN[:10] in text for text in notes([august, september, october])][1:] == [False]
     done = svc.sign_all(closer.desk.lake)
     assert [each.folder.name for each in done.signed] == ["2026-08", "2026-09"]
-    assert signatures(closer.desk.lake) == [*OF_MONTHS, CHAIN]
+    assert altered.signatures(closer.desk.lake) == [*OF_MONTHS, CHAIN]
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
     again = closer.close("2026-10", sign=True)
     assert (again.state, again.note) == ("restated", None)
-    assert is_signed_by(
-        key, places(closer.desk.lake) / CHAIN, places(closer.desk.lake) / "chain.json"
-    )
+    statements = altered.places(closer.desk.lake)
+    assert is_signed_by(key, statements / CHAIN, statements / "chain.json")
 
 
 def test_a_signature_that_is_gone_is_named_and_made_by_a_person_alone(unsigned, key):
     """Of the chain, which did not grow; of a month, whose files are as they were."""
     lake = unsigned.desk.lake
-    signed_by_hand(lake, key)
+    altered.signed_by_hand(lake, key)
     for name in (CHAIN, OF_MONTHS[1]):
-        (places(lake) / name).unlink()
+        (altered.places(lake) / name).unlink()
     closed = unsigned.close_all_due(sign=True)
     first, second = notes(closed)
     assert "nobody signed chain.json" in first and "nobody signed 2026-09" in second
     assert not any(each.needs_attention for each in closed)
-    assert signatures(lake) == [OF_MONTHS[0], OF_MONTHS[2]]
+    assert altered.signatures(lake) == [OF_MONTHS[0], OF_MONTHS[2]]
     assert [each.folder.name for each in svc.sign_all(lake).signed] == ["2026-09"]
     assert notes(unsigned.close_all_due(sign=True)) == []
 
@@ -390,12 +379,12 @@ def test_a_chain_is_signed_by_its_key_alone_where_another_signed_a_month(unsigne
     svc.sign(lake, "2026-08", key=other)
     svc.sign(lake, "2026-09", key=other)
     done = svc.sign(lake, "2026-10")
-    assert "nobody signed chain.json" in done.notes[-1] and CHAIN not in signatures(lake)
-    forge(places(lake) / "2026-09", text("summary.csv", "btc,1,", "btc,2,"))
-    make_chain_anew(lake)
+    assert "nobody signed chain.json" in done.notes[-1] and CHAIN not in altered.signatures(lake)
+    altered.forge(altered.places(lake) / "2026-09", text("summary.csv", "btc,1,", "btc,2,"))
+    altered.make_chain_anew(lake)
     shutil.rmtree(state_folder())
     assert [text.split(" is not")[0][-7:] for text in svc.sign_all(lake).refused] == ["2026-09"]
-    assert CHAIN not in signatures(lake)
+    assert CHAIN not in altered.signatures(lake)
 
 
 def test_a_month_that_the_lake_would_state_otherwise_is_named_and_the_others_are_signed(unsigned):
@@ -406,24 +395,24 @@ def test_a_month_that_the_lake_would_state_otherwise_is_named_and_the_others_are
     done = svc.sign_all(lake)
     [refused] = done.refused
     assert "2026-10 is not signed: " in refused
-    assert signatures(lake) == OF_MONTHS[:2]
+    assert altered.signatures(lake) == OF_MONTHS[:2]
 
 
 def test_forms_beside_the_seal_that_were_altered_keep_it_from_a_signature(closer, key):
     """They lie outside of the seal, and people read them first."""
     closer.sealed("2026-10")
     closer.close("2026-10", formats=("csv", "html"))
-    page = places(closer.desk.lake) / "2026-10-forms" / "statement.html"
+    page = altered.places(closer.desk.lake) / "2026-10-forms" / "statement.html"
     page.write_text(page.read_text().replace("</style>", "td{display:none}</style>"))
     with pytest.raises(NotProven, match="2026-10 is not signed: 2026-10-forms"):
         svc.sign(closer.desk.lake, "2026-10")
-    assert signatures(closer.desk.lake) == []
+    assert altered.signatures(closer.desk.lake) == []
 
 
 def test_the_status_counts_unsigned_months_where_months_are_signed(unsigned, monkeypatch, key):
     """Where a key is set, or a month is signed."""
     lake = unsigned.desk.lake
-    assert unsigned_months(lake) == [*MONTHS]
+    assert unsigned_months(lake) == [*altered.MONTHS]
     monkeypatch.delenv("SVC_SIGNING_KEY")
     assert unsigned_months(lake) == []
     svc.sign(lake, "2026-09", key=key)
@@ -436,7 +425,7 @@ def test_the_commands_say_it_and_end_with_3(unsigned, run, monkeypatch, tmp_path
     lake = unsigned.desk.lake
     where = ("--data-dir", str(lake.path))
     assert "unsigned    3 sealed months: 2026-08, 2026-09, 2026-10; " in run("status", *where).out
-    assert json.loads(run("status", "--json", *where).out)["unsigned"] == [*MONTHS]
+    assert json.loads(run("status", "--json", *where).out)["unsigned"] == [*altered.MONTHS]
     done = run("sign", "--all", *where)
     assert done.code == 0 and done.out.count(" is signed by key SHA256:") == 3
     assert "this machine signs in this lake for the first time" in done.err
@@ -445,9 +434,9 @@ def test_the_commands_say_it_and_end_with_3(unsigned, run, monkeypatch, tmp_path
     assert (again.code, again.out, again.err) == (0, "every sealed month is signed\n", "")
     older = shutil.copytree(lake.path, tmp_path / "older")
     shutil.rmtree(older / "statements" / "2026-10")
-    make_chain_anew(type(lake)(older))
-    put_in_place(lake, older)
-    for words in (("--all",), ("2026-09",), (str(places(lake) / "2026-09"),)):
+    altered.make_chain_anew(type(lake)(older))
+    altered.put_in_place(lake, older)
+    for words in (("--all",), ("2026-09",), (str(altered.places(lake) / "2026-09"),)):
         refused = run("sign", *words, *where)
         assert (refused.code, len(refused.lines)) == (3, 1)
         assert "Remembered: seals: 3, the newest: 2026-10, root " in refused.err

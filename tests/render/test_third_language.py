@@ -27,10 +27,8 @@ def pseudo(tmp_path, monkeypatch) -> Language:
     known = tomllib.loads(ENGLISH.with_name("fa.toml").read_text("utf-8"))
     sections = {name: known[name] for name in known.keys() - {"language", "messages"}}
     texts = [f"[{json.dumps(name)}]\n{marked(dict.fromkeys(sections[name]))}" for name in sections]
-    texts += [
-        "[messages]",
-        *(f"{code} = {quoted(text)}" for code, text in english_templates().items()),
-    ]
+    messages = english_templates().items()
+    texts += ["[messages]", *(f"{code} = {quoted(text)}" for code, text in messages)]
     (tmp_path / "words").mkdir()
     texts += ["[language]", 'digits = "abcdefghij;:#"', 'digits_in_excel = "[$-1000]"']
     (tmp_path / "words" / "xx.toml").write_text("\n".join(texts), encoding="utf-8")
@@ -72,12 +70,8 @@ def test_the_merchant_is_named_in_it(pseudo):
 
 def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo):
     """By codes; a day is not displayed in a calendar that nobody asked for."""
-    unread = Message(
-        "reason.unread",
-        stream=translated("payout records"),
-        start=translated("the beginning"),
-        end="2026-10-01",
-    )
+    said = {"stream": translated("payout records"), "start": translated("the beginning")}
+    unread = Message("reason.unread", **said, end="2026-10-01")
     marks = {0x2066: None, 0x2069: None}
     shown = pseudo.text(Message("unknown.because", reasons=translated(unread))).translate(marks)
     stream, start = "«payout records»", "«the beginning»"

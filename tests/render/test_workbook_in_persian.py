@@ -20,17 +20,11 @@ def books(make, tmp_path) -> dict[str, Workbook]:
     """The workbook of the whole ledger in each language."""
 
     def write() -> dict[str, Workbook]:
-        made = make()
-        return {
-            name: load_workbook(
-                made.save(tmp_path / name, ["xlsx"], lang=lang, digits=digits) / "statement.xlsx"
-            )
-            for name, lang, digits in (
-                ("en", "en", "latin"),
-                ("fa", "fa", "fa"),
-                ("en+fa", "en+fa", "fa"),
-            )
-        }
+        made, found = make(), {}
+        for lang, digits in {"en": "latin", "fa": "fa", "en+fa": "fa"}.items():
+            folder = made.save(tmp_path / lang, ["xlsx"], lang=lang, digits=digits)
+            found[lang] = load_workbook(folder / "statement.xlsx")
+        return found
 
     return once("workbooks in each language", write)
 

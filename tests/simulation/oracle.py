@@ -18,16 +18,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month
 from svc_analytics.schema import INSTANT as INSTANT_TYPE, STREAMS, Stream
-from tests.simulation.ledger import (
-    INSTANT,
-    MONEY,
-    OVERLAPPED,
-    SETTLED,
-    TEXTS,
-    Entry,
-    Facts,
-    Version,
-)
+from tests.simulation import ledger
 from tests.simulation.service import Service
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
@@ -149,7 +140,7 @@ class Oracle:
         outside = difference(footer.coverage.read, [(start, end)])
         require(not outside, "claims what another file owns", label, outside)
 
-    def _check_versions(self, stream: Stream, rows: dict[str, Facts]) -> None:
+    def _check_versions(self, stream: Stream, rows: dict[str, ledger.Facts]) -> None:
         """I3: every row says what the service said of it, and never goes back."""
         entries = {e.id: e for e in self.service.entries if e.stream == stream.name}
         before = self.held.get(stream.name, {})
@@ -191,7 +182,7 @@ class Oracle:
         version = entry.versions[-1]
         return len({v.at for v in entry.versions}) > 1 and not _holds(covered, version.at)
 
-    def _check_claims(self, stream: Stream, rows: dict[str, Facts]) -> None:
+    def _check_claims(self, stream: Stream, rows: dict[str, ledger.Facts]) -> None:
         """I1, I6: what is claimed was shown to us, and what it showed is there."""
         coverage = self.lake.coverage(stream)
         shown = self.service.spans.get(stream.name, [])
@@ -205,23 +196,23 @@ class Oracle:
             if entry.stream == stream.name and entry.id not in rows:
                 self._check_absent(entry, coverage, newest)
 
-    def _check_absent(self, entry: Entry, coverage: Coverage, newest: int) -> None:
+    def _check_absent(self, entry: ledger.Entry, coverage: Coverage, newest: int) -> None:
         first = entry.versions[0]
         if len({v.at for v in entry.versions}) > 1 or first.facts is None:
             return
         lag = first.listed_at - first.at
         is_due = (
             (lag <= 0 and not self.clock_error and _holds(coverage.read, first.at))
-            or (lag <= SETTLED and _holds(coverage.complete, first.at))
+            or (lag <= ledger.SETTLED and _holds(coverage.complete, first.at))
             or (
-                lag <= OVERLAPPED
+                lag <= ledger.OVERLAPPED
                 and _holds(coverage.complete, first.at)
                 and first.listed_at <= newest
             )
         )
         require(not is_due, "a record is missing from time called read", entry, lag / SECOND)
 
-    def _check_set_aside(self, stream: Stream, rows: dict[str, Facts]) -> None:
+    def _check_set_aside(self, stream: Stream, rows: dict[str, ledger.Facts]) -> None:
         """I4: what could not be held lies in quarantine, byte for byte, and months count it."""
         table = self._side(f"quarantine/{stream.name}")
         bodies = {version.body for e in self.service.entries for version in e.versions}
@@ -251,16 +242,20 @@ class Oracle:
             )
             require(not is_due or first.body in held, "a record was neither held nor set aside")
 
-    def _rows(self, stream: Stream) -> dict[str, Facts]:
+    def _rows(self, stream: Stream) -> dict[str, ledger.Facts]:
         files = sorted(self.lake.folder(stream).glob("*.parquet"))
         return self._facts(
             stream, pa.concat_tables(self._check_file(stream, path) for path in files)
         )
 
-    def _facts(self, stream: Stream, table: pa.Table) -> dict[str, Facts]:
+    def _facts(self, stream: Stream, table: pa.Table) -> dict[str, ledger.Facts]:
         place = table.schema.get_field_index(stream.instant)
         table = table.set_column(place, stream.instant, table[stream.instant].cast(pa.int64()))
-        names = (*TEXTS[stream.name], *MONEY[stream.name], INSTANT[stream.name])
+        names = (
+            *ledger.TEXTS[stream.name],
+            *ledger.MONEY[stream.name],
+            ledger.INSTANT[stream.name],
+        )
         found = {}
         wanted = [name for name in (*names, "metadata") if name in table.schema.names]
         for row in table.select(wanted).to_pylist():
@@ -278,7 +273,7 @@ class Oracle:
         )
 
 
-def _match(entry: Entry, facts: Facts) -> Version | None:
+def _match(entry: ledger.Entry, facts: ledger.Facts) -> ledger.Version | None:
     return next((v for v in reversed(entry.versions) if v.facts == facts), None)
 
 

@@ -6,6 +6,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.statements import trend
 from svc_analytics.statements.reading import Basis
 from svc_analytics.warehouse.acknowledgements import Acceptances
+from tests.support.altered import flip
 from tests.support.seeded_lakes import LAST, Seeded, make_seeded_lake
 
 MANY_MONTHS = 1  # the seed of a lake with records in several months
@@ -55,9 +56,6 @@ def test_a_lake_that_changed_is_asked_again(seeded, asked):
 def test_a_damaged_file_is_refused_though_the_trend_is_known(seeded, asked):
     """The footer names the same content; one bit of the rows is another."""
     trend_of(seeded)
-    path = sorted(seeded.lake.path.glob("payments/2026-*.parquet"))[0]
-    content = bytearray(path.read_bytes())
-    content[8] ^= 1
-    path.write_bytes(content)
+    flip(sorted(seeded.lake.path.glob("payments/2026-*.parquet"))[0], 8)
     with pytest.raises(LakeError, match="altered"):
         trend_of(seeded)

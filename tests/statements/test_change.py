@@ -22,6 +22,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.language.catalogue import Language
 from svc_analytics.money import format_amount
 from svc_analytics.periods import Period
+from svc_analytics.statements import sentences
 from svc_analytics.statements.change import Change, explain_comparison
 from svc_analytics.statements.moved_records import (
     OF,
@@ -32,13 +33,6 @@ from svc_analytics.statements.moved_records import (
     coin_parts,
     position_parts,
     usd_parts,
-)
-from svc_analytics.statements.sentences import (
-    FILE,
-    MOST,
-    StoredSentences,
-    read_sentences,
-    stored_sentences,
 )
 from tests.support.full_scan.rows import Books
 from tests.support.moved_months import MONTHS, NOW, Model, Parts, make_moved_lake
@@ -126,11 +120,8 @@ def test_fees_are_split_into_volume_tier_and_price(why):
     """20 at 1 % are 0.2; the tier doubles that; 0.4 at 100 USD are 40, and at 120 are 48."""
     found = why()
     own = {("lost_customers", ""): "-0.04", ("new_customers", ""): "0.05"}
-    own |= {
-        ("volume", RETURNING): "0.1",
-        ("fee_tier", RETURNING): "0.2",
-        ("volume", NOBODY): "0.06",
-    }
+    own |= {("volume", RETURNING): "0.1", ("fee_tier", RETURNING): "0.2"}
+    own |= {("volume", NOBODY): "0.06"}
     assert parts(found, "payment_fees") == own
     usd = {("lost_customers", ""): "-4", ("new_customers", ""): "6", ("volume", RETURNING): "10"}
     usd |= {("fee_tier", RETURNING): "20", ("price", RETURNING): "8", ("unpriced", ""): None}
@@ -186,10 +177,8 @@ def test_each_part_names_the_records_that_add_most_to_it(why):
     assert {row["period"] for row in tier} == {"2026-10"}
     named = [row for row in rows if (row["figure"], row["unit"]) == ("net_settlement", "coin")]
     volume = [row for row in named if (row["part"], row["of"]) == ("volume", RETURNING)]
-    assert [(row["customer"], format_amount(row["effect"])) for row in volume] == [
-        ("ann", "19.8"),
-        ("ann", "-9.9"),
-    ]
+    effects = [(row["customer"], format_amount(row["effect"])) for row in volume]
+    assert effects == [("ann", "19.8"), ("ann", "-9.9")]
 
 
 SENTENCES = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
@@ -240,13 +229,8 @@ def test_the_parts_stand_between_both_months(why):
     assert block[3].split() == ["2026-09", "12.86", "5", "0.00"]
     assert block[4].split() == ["One-off", "records", "61"]
     usd = text[text.index("Sales less fees and refunds, USD\n") :].splitlines()
-    heads = usd[1].split("  ")
-    assert [head.strip() for head in heads if head] == [
-        "All coins but eth, USD",
-        "btc",
-        "doge",
-        "eth",
-    ]
+    heads = [head.strip() for head in usd[1].split("  ") if head]
+    assert heads == ["All coins but eth, USD", "btc", "doge", "eth"]
     assert usd[3].split() == ["2026-09", "1,786.00", "1,286.00", "500.00", "0.00"]
 
 
@@ -317,13 +301,13 @@ def wrong_parts(found: Change, books: Books, old: Period, new: Period) -> list[o
     for row in found.changes.to_pylist():
         figure, coin, unit = row["figure"], row["currency"], row["unit"]
         if figure in FIGURES and coin != "all coins" and row["difference"] is not None:
-            model = Model(books, old, new, coin).parts(figure)
-            expected = {key: value for key, value in model.items() if value and key[0] == unit}
-            actual = {
-                key: value
-                for key, value in exact_parts(found, figure, coin).items()
-                if key[0] == unit
-            }
+            expected, actual = (
+                {key: value for key, value in parts.items() if value and key[0] == unit}
+                for parts in (
+                    Model(books, old, new, coin).parts(figure),
+                    exact_parts(found, figure, coin),
+                )
+            )
             wrong += [(figure, coin, unit, actual, expected)] if actual != expected else []
     return wrong
 
@@ -419,12 +403,12 @@ def test_equal_periods_have_no_part_at_all():
 GOOD = "2026-09,2026-10,net_settlement,btc,Ann bought.,Rui,\n"
 
 
-def kept(folder: Path, content: str | bytes) -> StoredSentences:
+def kept(folder: Path, content: str | bytes) -> sentences.StoredSentences:
     """What is read of a file with this content."""
     (folder / "statements").mkdir(exist_ok=True)
     typed = content if isinstance(content, bytes) else content.encode()
     (folder / "statements" / "2026-10-sentences.csv").write_bytes(typed)
-    return stored_sentences(folder / "statements", "2026-10")
+    return sentences.stored_sentences(folder / "statements", "2026-10")
 
 
 @pytest.mark.parametrize(
@@ -444,7 +428,7 @@ def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
     [told] = found.unread
     assert told.startswith(f"The file 2026-10-sentences.csv was not read whole: line 3: {fault}")
     assert "سطر \u20663\u2069" in str(Language("fa").translation(told))
-    assert StoredSentences.from_json(found.to_json()) == found
+    assert sentences.StoredSentences.from_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize(
@@ -467,16 +451,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, fault):
 def test_the_older_file_has_lines_on_other_months(tmp_path):
     """They are no fault there; of many faults the first are named, and the others counted."""
     other = GOOD.replace("2026-10", "2026-11")
-    (tmp_path / FILE).write_text(SENTENCES + other + GOOD + other)
+    (tmp_path / sentences.FILE).write_text(SENTENCES + other + GOOD + other)
     assert [each["after"] for each in kept(tmp_path, SENTENCES).sentences] == ["2026-10"]
-    found = kept(tmp_path, SENTENCES + other * (MOST + 2))
-    assert len(found.unread) == MOST + 1
+    found = kept(tmp_path, SENTENCES + other * (sentences.MOST + 2))
+    assert len(found.unread) == sentences.MOST + 1
     assert found.unread[-1] == "2 more lines with sentences were not read."
 
 
 def test_where_changes_are_explained_a_sentence_of_no_figure_is_refused_by_its_line(tmp_path):
     """As in every file that people type; a figure that is not explained is one of them."""
     for figure in ("profit", "ticket_max"):
-        (tmp_path / FILE).write_text(SENTENCES + GOOD.replace("net_settlement", figure))
+        (tmp_path / sentences.FILE).write_text(SENTENCES + GOOD.replace("net_settlement", figure))
         with pytest.raises(ConfigError, match=rf"sentences\.csv, line 2: no figure '{figure}'"):
-            read_sentences(tmp_path, "2026-10", ["net_settlement"])
+            sentences.read_sentences(tmp_path, "2026-10", ["net_settlement"])

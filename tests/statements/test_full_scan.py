@@ -158,10 +158,8 @@ def test_one_statement_in_some_holds_another_month_against_its_totals(tmp_path):
     near = [frozenset({month}) for month in footers]
     chosen = [OtherPayments(lake, folder, footers, months).audited(1) for months in near]
     assert chosen == [OtherPayments(lake, folder, footers, months).audited(1) for months in near]
-    assert all(
-        len(audited) == 1 and not audited & month
-        for audited, month in zip(chosen, near, strict=True)
-    )
+    for audited, read in zip(chosen, near, strict=True):
+        assert len(audited) == 1 and not audited & read
     rare = [
         OtherPayments(lake, folder, footers, frozenset({f"{n}"})).audited(8) for n in range(200)
     ]
