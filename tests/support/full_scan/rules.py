@@ -459,20 +459,15 @@ def _old_rates(view: View) -> list[Row]:
 
 
 def _unplaced(view: View) -> list[Row]:
-    coins = figures_by_coin(view)
-    return [
-        {
-            "check_name": _UNPLACED,
-            "severity": "advisory",
-            "record_id": None,
-            "month": view.period.label,
-            "currency": row["currency"],
-            "detail": (
-                f"assertions.csv, line {row['line']}: a balance of {row['currency']} was "
-                f"asserted, and {view.period.folder} has no movement and no position in "
-                f"{row['currency']}: it is compared with nothing"
-            ),
-        }
-        for row in view.books.assertions
-        if view.start < row["at"] <= view.end and row["currency"] not in coins
-    ]
+    found = []
+    for row in view.books.assertions:
+        coin = row["currency"]
+        if view.start < row["at"] <= view.end and coin not in figures_by_coin(view):
+            detail = (
+                f"assertions.csv, line {row['line']}: a balance of {coin} was asserted, and "
+                f"{view.period.folder} has no movement and no position in {coin}: "
+                "it is compared with nothing"
+            )
+            unplaced = _row(view, _UNPLACED, None, None, coin, detail)
+            found.append(unplaced | {"month": view.period.label})
+    return found
