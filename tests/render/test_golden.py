@@ -98,11 +98,10 @@ def texts(make, desk, tmp_path, monkeypatch) -> dict[str, str]:
 
 
 NAMES = [
-    *("summary.csv", "figures.csv", "lines.csv", "daily.csv", "fees.csv"),
-    *("refunds.csv", "cohorts.csv", "payouts.csv", "exposure.csv", "checks.csv", "reading.csv"),
-    "trend.csv",
-    *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx", IN_EUR),
-    "comparison.xlsx",
+    *("summary.csv", "figures.csv", "lines.csv", "daily.csv", "fees.csv", "refunds.csv"),
+    *("cohorts.csv", "payouts.csv", "exposure.csv", "checks.csv", "reading.csv", "trend.csv"),
+    *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx"),
+    *(IN_EUR, "comparison.xlsx"),
 ]
 
 
