@@ -22,7 +22,6 @@ from svc_analytics.warehouse.warehouse import describe_views, open_warehouse
 from tests.support.rings import rings
 from tests.warehouse.test_warehouse import LEDGER, extracted
 
-Views = list[tuple[str, str, str, str]]
 COLUMNS = (
     "select table_name, column_name, data_type, comment from duckdb_columns() where not internal"
 )
@@ -44,7 +43,7 @@ def file(lake, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def views(lake) -> Views:
+def views(lake) -> list[tuple[str, str, str, str]]:
     """Each column of each view, with its type and meaning."""
     return [
         (view["view"], column["name"], column["type"], column["comment"])

@@ -288,11 +288,10 @@ def test_a_table_of_both_has_the_types_of_its_parquet_file(tmp_path):
 # ---------- a table of a statement that is not what was written
 
 
-Damage = Callable[[bytes], bytes]
 HEAD = b"period,currency,"
 CUT = r"summary\.parquet cannot be read"
 # What is said of it, and the damage: none is taken for another table, or a fault of its own.
-DAMAGES: list[tuple[str, str, Damage]] = [
+DAMAGES: list[tuple[str, str, Callable[[bytes], bytes]]] = [
     ("csv", "is empty", lambda body: b""),
     ("csv", "line 2 has 1 cells", lambda body: body.replace(b"\n2026-10", b"\n9\n2026-10", 1)),
     ("csv", "line 3 has", lambda body: body[: body.rindex(b",")]),
@@ -537,7 +536,6 @@ def test_the_words_of_another_release_are_told_in_one_line(closer, file):
     assert any(text.startswith(f"{file} is not") for text in forge(other, WORDS[file]).broken)
 
 
-@pytest.mark.usefixtures("stated_once")
 @pytest.mark.parametrize(
     ("sealed", "expected", "said"),
     [
@@ -553,7 +551,6 @@ def test_a_fact_is_named_where_it_differs(sealed, expected, said):
     assert wrong_facts({"coverage": sealed}, {"coverage": expected}) == [said]
 
 
-@pytest.mark.usefixtures("stated_once")
 @pytest.mark.parametrize(
     ("numbers", "has_bounds", "is_same"),
     [([1, 2, 3], True, True), ([1, 3, 3], True, False), ([1, 2, 3], False, True)],

@@ -32,11 +32,8 @@ def connected(running, monkeypatch) -> Running:
     return running
 
 
-Chatty = Callable[..., tuple[int, str]]
-
-
 @pytest.fixture
-def run(monkeypatch, capsys, caplog) -> Chatty:
+def run(monkeypatch, capsys, caplog) -> Callable[..., tuple[int, str]]:
     """Run a command at its chattiest; give its code, and all that it and its libraries said."""
 
     def call(*words: str) -> tuple[int, str]:

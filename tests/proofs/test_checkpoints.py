@@ -128,14 +128,9 @@ def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(close
         assert sealed_status(folders[1], earlier)[0] == outcome
 
 
-@pytest.fixture
-def old_lake(tmp_path) -> Lake:
-    """A lake of three months that an earlier release sealed."""
-    return Lake(unpack(COMMITS[0], tmp_path))
-
-
-def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake):
+def test_months_of_an_earlier_release_are_listed_by_their_seals(tmp_path):
     """They have no checkpoint; nothing is written where nothing is new."""
+    old_lake = Lake(unpack(COMMITS[0], tmp_path))
     keep_chain(old_lake)
     chain, path = chain_of(old_lake.path), old_lake.path / "statements" / FILE
     assert [each["checkpoint"] for each in chain["checkpoints"]] == [None] * 3

@@ -63,7 +63,6 @@ def test_a_proof_holds_nothing_of_another_line(closer, tmp_path):
     folder = closer.sealed("2026-10")
     manifest = facts_of(folder / "manifest.json")
     secret = read_secret(closer.desk.lake.path)
-    assert secret
     lines = read_lines(folder, manifest, secret)
     [(_, texts)] = lines.texts()
     rows = table(folder, "lines")

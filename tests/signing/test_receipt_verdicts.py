@@ -18,10 +18,9 @@ ROTATED = "2026-08-15T00:00:00Z"  # when `new` came into force
 ROTATED_AT = parse_instant(ROTATED)[0]
 DATED = f"new@{ROTATED},old@2026-01-01T00:00:00Z"
 DATED_RING = parse_secrets(DATED)
-Facts = dict[str, Any]
 
 
-def paid(at: str) -> Facts:
+def paid(at: str) -> dict[str, Any]:
     return RECORD | {"paid_at": at}
 
 

@@ -149,7 +149,6 @@ class Oracle:
             require(record_id in entries, "a row that never was", record_id)
             version = _match(entries[record_id], facts)
             require(version, "a row that the service never said", facts, entries[record_id])
-            assert version is not None
             was_shown = (record_id, version.number) in self.service.shown
             require(was_shown, "a row that was never received", facts)
             found[record_id] = version.number
@@ -171,7 +170,6 @@ class Oracle:
         held = {(row["id"], row["amount"]) for row in rows}
         for record_id, number in sorted(required):
             facts = entries[record_id].versions[number].facts
-            assert facts is not None
             is_held = (record_id, facts["amount"]) in held
             require(is_held, "an older version was not kept", facts)
 

@@ -44,11 +44,9 @@ VIEWS = [
     *("payers", "customers", "fee_tiers", "exceptions"),
 ]
 
-Make = Callable[..., Statement]
-
 
 @pytest.fixture
-def make(desk) -> Make:
+def make(desk) -> Callable[..., Statement]:
     def build(month: str, ledger: str = LEDGER, **options: Any) -> Statement:
         desk.serve(ledger)
         return stated(desk, month, **options)

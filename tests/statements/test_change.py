@@ -62,12 +62,11 @@ LEDGER = """
 """
 RETURNING, NOBODY = "customers of both periods", "payments without a customer"
 
-Explain = Callable[..., Change]
 PartTexts = dict[tuple[str, str], str | None]
 
 
 @pytest.fixture
-def why(desk) -> Explain:
+def why(desk) -> Callable[..., Change]:
     """Extract a ledger, and explain what moved between two of its months."""
 
     def build(ledger: str = LEDGER, *months: str, **options: Any) -> Change:

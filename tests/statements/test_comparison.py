@@ -25,11 +25,9 @@ LEDGER = """
 """
 NOW = "2026-11-20T12:00:00Z"
 
-Compare = Callable[..., Comparison]
-
 
 @pytest.fixture
-def months(desk) -> Compare:
+def months(desk) -> Callable[..., Comparison]:
     """Extract the ledger, and compare two of its months."""
 
     def build(*words: str, ledger: str = LEDGER, **options: Any) -> Comparison:

@@ -42,11 +42,9 @@ DOLLARS, ETHER = (
 RETURNED = refund(9, SEPTEMBER, "2026-10-20T12:00:00Z", "4") | {"amount": "1e1"}
 PAID_OUT = payout(7, "2026-10-20T12:00:00Z", usd_value="9", currency="btc") | {"fee_amount": "NaN"}
 
-Make = Callable[..., Statement]
-
 
 @pytest.fixture
-def make(desk) -> Make:
+def make(desk) -> Callable[..., Statement]:
     """Extract these records beside those of the three months, and make a month's statement."""
     desk.service.now = datetime(2026, 12, 3, 12, tzinfo=UTC)
 

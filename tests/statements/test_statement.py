@@ -54,11 +54,10 @@ LEDGER = """
  payout   usdt      50                    0.5     2026-10-09T08:00      50
  payout   sol       7                     0.07    2026-10-10T08:00      1400
 """
-Make = Callable[..., Statement]
 
 
 @pytest.fixture
-def make(desk) -> Make:
+def make(desk) -> Callable[..., Statement]:
     """Extract a ledger and make a statement of it, or take a copy of what was made so before."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
@@ -395,11 +394,6 @@ def store() -> Iterator[Store]:
         yield store
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock(to_micros(NOW))
-
-
 @pytest.fixture(scope="module")
 def regular(store, tmp_path_factory) -> Lakehouse:
     """A lake read from a service that fails, and whose lists leave their bounds out; only read."""
@@ -466,9 +460,10 @@ def test_longer_periods_are_those_of_a_full_scan_and_the_sum_of_their_months(reg
 
 @pytest.mark.parametrize("quirks", rings([None], QUIRKS))
 def test_however_the_service_pages_and_bounds_every_record_is_held(
-    regular, store, clock, quirks, tmp_path
+    regular, store, quirks, tmp_path
 ):
     """Page sizes, bounds, cursors and failures of a service lose no record and change no amount."""
+    clock = Clock(to_micros(NOW))
     service = Service(store, clock, QUIRKS.get(quirks))
     lake = extracted(service, tmp_path / "data") if quirks else regular
     check_all(lake, Service(store, clock))

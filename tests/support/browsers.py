@@ -56,7 +56,6 @@ def pdf_words(path: Path) -> tuple[list[tuple[str, float]], float]:
     text = found.stdout.decode(errors="replace")
     words = re.findall(r'<word .*?xMax="([0-9.]+)".*?>(.*?)</word>', text)
     sheet = re.search(r'<page width="([0-9.]+)"', text)
-    assert sheet
     return [(unescape(word), float(right)) for right, word in words], float(sheet[1])
 
 

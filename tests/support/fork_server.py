@@ -84,7 +84,6 @@ class ForkServer:
         return Ended(told["code"], told["seconds"], told["calls"], out, err)
 
     def _say(self, order: dict[str, Any]) -> None:
-        assert self._process.stdin
         self._process.stdin.write(f"{json.dumps(order)}\n")
         self._process.stdin.flush()
 
@@ -102,7 +101,6 @@ def fork_server(folder: Path, environment: dict[str, str]) -> Iterator[ForkServe
         command, env=given, cwd=folder, stdin=pipe, stdout=pipe, text=True
     ) as process:
         yield ForkServer(process, folder)
-        assert process.stdin
         process.stdin.close()
 
 

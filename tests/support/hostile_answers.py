@@ -440,8 +440,7 @@ OBJECTS: dict[str, Spoiler] = {
 }
 
 ANYWHERE: dict[str, Spoiler] = PASSING | SHAPES | WAITS | REFUSALS | REDIRECTS | CODINGS
-LISTS = ANYWHERE | CURSORS | RECORDS
-SPOILERS: dict[str, Spoiler] = LISTS | PROFILES | CLOCKS | OBJECTS
+SPOILERS: dict[str, Spoiler] = ANYWHERE | CURSORS | RECORDS | PROFILES | CLOCKS | OBJECTS
 # These go on until the run ends.
 ENDLESS = {"a circle under ever new cursors"}
 # After these a row may be set aside, or kept as it was sent, until its time is read again.

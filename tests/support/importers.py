@@ -287,7 +287,6 @@ def plain_text(content: bytes) -> list[Imported]:
                 r" {4}(\S(?:[^;]*?\S)?) {2,}(-?\d+(\.\d\d)?) (\w+)  ; (.*)", line
             )
             require(posting, f"no posting: {line}")
-            assert posting
             require(posting[1] in declared and "  " not in posting[1], "the account")
             require(not re.search("[:,]", posting[5]), "a tag in a comment")
             entries[-1].lines.append((posting[1], Decimal(posting[2])))
@@ -309,7 +308,6 @@ def beancount(content: bytes) -> list[Imported]:
             day = date.fromisoformat(head[1])
         elif name := re.fullmatch(rf"  entry_id: {text}", line):
             require(day, "no entry")
-            assert day
             entries.append(Imported(name[1], day))
         elif posting := re.fullmatch(rf"  ({BEANCOUNT}) {{2,}}(-?\d+(\.\d+)?) [A-Z]{{3}}", line):
             entries[-1].lines.append((posting[1], Decimal(posting[2])))
