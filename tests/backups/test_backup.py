@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics import LakeError, backup, restore, verify_backup
 from svc_analytics.backups.archive import BackupFile, Inventory
-from svc_analytics.backups.backup import backup, verify_backup
-from svc_analytics.backups.restore import restore
 from svc_analytics.config import read_data_dir
-from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import NOTIFIED_MARK
 from tests.support.altered import back_up, flip, kept, restored

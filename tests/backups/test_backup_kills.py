@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics import LakeBusy, LakeError, restore, verify_backup
 from svc_analytics.backups import backup
-from svc_analytics.backups.backup import verify_backup
-from svc_analytics.backups.restore import restore
-from svc_analytics.errors import LakeBusy, LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import open_writer
 from tests.lake.test_crash_points import Bench as PublicationBench

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.backups.backup import backup, verify_backup
-from svc_analytics.errors import ConfigError
+from svc_analytics import ConfigError, backup, verify_backup
 from svc_analytics.lake.lake import Lake
 from tests.support.altered import back_up, flip, restored
 from tests.support.sealed_months import MONTHS, closer_at

@@ -17,11 +17,10 @@ from statistics import median
 import click
 import httpx
 
+from svc_analytics import Secret, Settings
 from svc_analytics.api.client import TIMEOUT
-from svc_analytics.config import Settings
 from svc_analytics.extraction.update import read_missing
 from svc_analytics.lake.lake import Lake
-from svc_analytics.signing.secrets import Secret
 from tests.benchmarks import children
 from tests.benchmarks.bare_server import PREFIX, serve
 from tests.benchmarks.bounds import Bound, both_times, note, seconds, tell, weighed

@@ -7,17 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from svc_analytics.closing.close import close
-from svc_analytics.closing.stated import statement
-from svc_analytics.config import Settings
+from svc_analytics import ExtractionResult, Period, Settings, close, statement
 from svc_analytics.coverage import Span
-from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.extraction.workers import BUFFER_LIMIT
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
-from svc_analytics.periods import Period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.signing.secrets import Secret, SigningSecret

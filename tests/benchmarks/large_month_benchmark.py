@@ -17,10 +17,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from svc_analytics import ExtractionResult, Lakehouse, close
 from svc_analytics.books.accounts import FILE, starter
-from svc_analytics.closing.close import close
-from svc_analytics.extraction.plan import ExtractionResult
-from svc_analytics.lakehouse import Lakehouse
 from tests.benchmarks.bounds import Bound, both_times, tell
 from tests.benchmarks.children import environment, times_of_command
 from tests.benchmarks.growth_lakes import MERCHANT, NEWEST, Shape, make_lake

@@ -16,14 +16,13 @@ from statistics import median
 
 import pyarrow as pa
 
-from svc_analytics.config import Settings
+from svc_analytics import Settings, SigningSecret
 from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_file import read_groups
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipt_tokens import FACTS, MONEY_FACTS
-from svc_analytics.signing.secrets import SigningSecret
 from tests.benchmarks.bare_server import MERCHANT_ID, SECRET, serve
 from tests.benchmarks.bounds import Bound, both_times, note, weighed
 from tests.benchmarks.extract_benchmark import extract_all

@@ -5,11 +5,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from svc_analytics.errors import LakeError
+from svc_analytics import LakeError, Lakehouse
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.lake_months import read_verdicts
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import budget, growth_work as work

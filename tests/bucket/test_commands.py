@@ -13,15 +13,11 @@ from pathlib import Path
 import pytest
 
 import svc_analytics as svc
+from svc_analytics import LakeBusy, Lakehouse, backup, restore, verify_backup, verify_statement
 from svc_analytics.backups.archive import Archive
-from svc_analytics.backups.backup import backup, verify_backup
-from svc_analytics.backups.restore import restore
 from svc_analytics.backups.targets import BucketTarget
-from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.errors import LakeBusy
 from svc_analytics.files import cache_folder
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox import Running
 from tests.support import buckets
 from tests.support.altered import flip, kept, restored

@@ -7,11 +7,9 @@ from pathlib import Path
 import boto3
 import pytest
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import ConfigError, EngineError, LakeChanged, LakeError, Lakehouse, statement
 from svc_analytics.engines import compiler, connect
-from svc_analytics.errors import ConfigError, EngineError, LakeChanged, LakeError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import Lakehouse
 from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
 from tests.support.buckets import EngineAtBucket, copy_object
 from tests.support.engines import spark_address, speak_as_spark

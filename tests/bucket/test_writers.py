@@ -7,10 +7,9 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
+from svc_analytics import ExtractionResult, LakeChanged, LakeError, StoreUnavailable
 from svc_analytics.bucket import writing
 from svc_analytics.bucket.store import Conflict, Version
-from svc_analytics.errors import LakeChanged, LakeError, StoreUnavailable
-from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.storage import add_file, merge_into

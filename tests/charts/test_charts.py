@@ -17,11 +17,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 
-from svc_analytics import charts, draw
+from svc_analytics import ConfigError, charts, draw
 from svc_analytics.charts.bridge import bridge_steps
 from svc_analytics.charts.drawing import BLUE, amount_axis
 from svc_analytics.charts.ticks import WordedAxes, tick_texts
-from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.picture import STYLE, Look, arrange, draw_svg, save_picture, thin_out

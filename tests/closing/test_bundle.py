@@ -10,12 +10,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from svc_analytics import ConfigError, Lakehouse, NoLake
 from svc_analytics.cli.app import cli
 from svc_analytics.closing.handover.bundle import ABOUT, write_bundle
-from svc_analytics.errors import ConfigError, NoLake
 from svc_analytics.instants import now
 from svc_analytics.lake.writing.writer import open_writer
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.connection import STORAGE_VERSION
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import describe_views, open_warehouse

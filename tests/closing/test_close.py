@@ -16,11 +16,10 @@ from typing import Any
 
 import pytest
 
-from svc_analytics import statement, verify_statement
+from svc_analytics import LakeBusy, LakeError, Unavailable, statement, verify_statement
 from svc_analytics.bucket.objects import STATEMENTS, key_of_file
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.closing.seals import read_manifest, read_register
-from svc_analytics.errors import LakeBusy, LakeError, Unavailable
 from svc_analytics.files import DamagedFile, restore_folders
 from svc_analytics.proofs.tree import require_secret
 from svc_analytics.receipts.verify_lake import verify_lake

@@ -13,12 +13,11 @@ import openpyxl
 import pytest
 
 import svc_analytics as svc
+from svc_analytics import ConfigError, verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import prove_folder
-from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.errors import ConfigError
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from tests.closing.test_releases import another_release

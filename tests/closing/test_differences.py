@@ -8,9 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from svc_analytics import diff_statements, verify_statement
+from svc_analytics import diff_statements, statement, verify_statement
 from svc_analytics.closing.seals import read_manifest, version_before
-from svc_analytics.closing.stated import statement
 from svc_analytics.closing.table_diff import compare
 from svc_analytics.money import format_amount
 from tests.support.closings import figure, row_causes, table

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics import diff_statements, verify_statement
+from svc_analytics import LakeError, diff_statements, verify_statement
 from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.seals import read_manifest
@@ -32,7 +32,6 @@ from svc_analytics.closing.verification.contents import (
     sealed_tables,
     wrong_facts,
 )
-from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import table_digest, tables_of
 from tests.support.altered import (

@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics import diff_statements, package, prove, statement, verify_statement
+from svc_analytics import LakeError, diff_statements, package, prove, statement, verify_statement
 from svc_analytics.closing import table_diff
 from svc_analytics.closing.handover.books import books_source
 from svc_analytics.closing.handover.sign import sign_folder
 from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.instants import now, to_micros
 from svc_analytics.proofs.statuses import HELD, Trust

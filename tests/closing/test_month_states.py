@@ -7,11 +7,10 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pytest
 
+from svc_analytics import QueryError, verify_statement
 from svc_analytics.closing import month_states as states
 from svc_analytics.closing.due import GRACE_HOURS, months_over
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.errors import QueryError
 from svc_analytics.instants import HOUR, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics import verify_statement
-from svc_analytics.closing.result import CloseResult
+from svc_analytics import CloseResult, verify_statement
 from tests.support.closings import Closer, findings_of, table
 from tests.support.fake_service import Record, payment
 

@@ -12,17 +12,14 @@ from typing import Any
 
 import pytest
 
-from svc_analytics import compare, verify_statement
+from svc_analytics import CloseResult, close_all_due, compare, package, verify_statement
 from svc_analytics.books.accounts import starter
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing import adjacent_periods, close
 from svc_analytics.closing.adjacent_periods import Ends, mismatches
-from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of
-from svc_analytics.closing.handover.evidence import package
 from svc_analytics.closing.month_states import LakeContents, judged, state_of
-from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.extraction.plan import ExtractionResult, Request

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics import ConfigError, LakeError, verify_statement
 from svc_analytics.closing.handover.evidence import evidence_text, pack_folder, package
 from svc_analytics.closing.seals import lake_around, read_manifest
 from svc_analytics.closing.verification.proof import prove_folder
-from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.render.pdf import Paper
 from svc_analytics.statements.balance_assertions import assert_balance

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import svc_analytics as svc
-from svc_analytics import verify_statement
+from svc_analytics import LakeError, Message, Unknown, verify_statement
 from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.seals import read_manifest
@@ -31,13 +31,10 @@ from svc_analytics.closing.verification.contents import (
     is_this_release,
     wrong_facts,
 )
-from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
-from svc_analytics.messages import Message
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from svc_analytics.render import folder as forms
-from svc_analytics.render.document import Unknown
 from svc_analytics.statements.reading import read_period
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.figures import definitions_table

@@ -8,15 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from svc_analytics import verify_statement
-from svc_analytics.closing.result import CloseResult
+from svc_analytics import CloseResult, LakeError, Lakehouse, verify_statement
 from svc_analytics.closing.seals import parse_manifest, read_manifest, read_register, seal_of
 from svc_analytics.closing.table_diff import as_texts, compare, read_tables
-from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description
 from svc_analytics.lake.layout import LAYOUT
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.unattended.notices import states_of_close
 from svc_analytics.warehouse.figures import definitions_table
 from tests.support.altered import fact, forge

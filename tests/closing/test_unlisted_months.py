@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from svc_analytics import verify_statement
+from svc_analytics import ExtractionResult, Request, close_all_due, verify_statement
 from svc_analytics.closing import close
-from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.seals import read_manifest, seal_of
-from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.status import lake_status
 from tests.support.closings import LEDGER, Closer, findings_of, table

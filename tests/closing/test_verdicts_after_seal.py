@@ -15,13 +15,11 @@ from unittest.mock import patch
 import pytest
 
 import svc_analytics as svc
-from svc_analytics import verify_statement
-from svc_analytics.closing.acceptances import accept
+from svc_analytics import accept, statement, verify_statement
 from svc_analytics.closing.month_states import LakeContents, judged, state_of
 from svc_analytics.closing.rederive import balance_notes
 from svc_analytics.closing.result import CloseResult, unchecked
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.stated import statement
 from svc_analytics.instants import now
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import month

@@ -25,6 +25,7 @@ import duckdb
 import pytest
 
 import svc_analytics
+from svc_analytics import LakeBusy, Lakehouse, statement
 from svc_analytics.closing.month_states import (
     LakeContents,
     judged,
@@ -32,12 +33,9 @@ from svc_analytics.closing.month_states import (
     month_states,
     with_statuses,
 )
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import LakeBusy
 from svc_analytics.extraction import clock, segments
 from svc_analytics.instants import now, parse_instant
 from svc_analytics.lake.writing.writer import open_writer
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.images import write_views

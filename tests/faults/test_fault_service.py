@@ -14,12 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
+from svc_analytics import Client, ProtocolError, Request, Unavailable, statement
 from svc_analytics.api import transport
-from svc_analytics.api.client import Client
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import ProtocolError, Unavailable
 from svc_analytics.extraction import paging, update
-from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import parse_bound, parse_instant
 from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer, findings_of, table

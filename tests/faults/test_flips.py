@@ -15,10 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from svc_analytics import LakeError, SvcError, statement, verify_statement
 from svc_analytics.cli.app import cli
-from svc_analytics.closing.stated import statement
-from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.lake.status import lake_status
 from svc_analytics.receipts.verify_files import open_payments
 from svc_analytics.receipts.verify_lake import verify_lake

@@ -23,14 +23,11 @@ from unittest.mock import patch
 import httpx
 import pytest
 
+from svc_analytics import Client, Lakehouse, Request, SvcError
 from svc_analytics.api import responses, transport
-from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.errors import SvcError
 from svc_analytics.extraction import lookups, paging, update
-from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS

@@ -13,12 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import svc_analytics as svc
-from svc_analytics import charts
-from svc_analytics.closing.stated import statement
-from svc_analytics.closing.statement_diff import diff_statements
+from svc_analytics import Lakehouse, Statement, charts, diff_statements, statement
 from svc_analytics.formatting.texts import escape_formula, unescape_formula
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse

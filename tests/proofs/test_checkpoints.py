@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 
 import svc_analytics as svc
-from svc_analytics import verify_statement
+from svc_analytics import LakeError, StoreError, verify_statement
 from svc_analytics.closing import chain as seal_chain
 from svc_analytics.closing.chain import chain_faults, keep_chain
 from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
-from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import tree, verify
 from svc_analytics.proofs.checkpoint import (

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import svc_analytics as svc
+from svc_analytics import ConfigError, Lakehouse, NotProven
 from svc_analytics.closing import chain
-from svc_analytics.errors import ConfigError, NotProven
 from svc_analytics.files import state_folder
-from svc_analytics.lakehouse import Lakehouse
 from tests.support.altered import (
     MONTHS,
     continue_chain,

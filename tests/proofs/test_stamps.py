@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from svc_analytics import verify_statement
+from svc_analytics import ConfigError, LakeError, verify_statement
 from svc_analytics.closing.seals import read_manifest, seal_of
-from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP, write_checkpoint
 from svc_analytics.proofs.stamp import Authority, has_stamp

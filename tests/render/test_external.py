@@ -14,13 +14,12 @@ from zoneinfo import ZoneInfo
 import openpyxl
 import pytest
 
-from svc_analytics.errors import ConfigError, DataError
+from svc_analytics import ConfigError, DataError, Statement
 from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
 from svc_analytics.instants import from_micros
 from svc_analytics.money import format_amount
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
 from svc_analytics.render.summary_page import SummaryPage
-from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import label_of
 from tests.support.full_scan.rows import Books, Entry
 from tests.support.full_scan.values import share

@@ -9,9 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from openpyxl import load_workbook
 
-from svc_analytics import charts
+from svc_analytics import ConfigError, charts
 from svc_analytics.charts.ticks import WordedAxes
-from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.language import catalogue
 from svc_analytics.language.catalogue import Language, languages

@@ -14,15 +14,13 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.api.client import Client
+from svc_analytics import Client, ExtractionResult, Request, StoreUnavailable, SvcError
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.objects import is_month
 from svc_analytics.bucket.store import Conflict, ObjectStore, Version
-from svc_analytics.errors import StoreUnavailable, SvcError
 from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from tests.simulation import simulate as simulation

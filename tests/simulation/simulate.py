@@ -19,11 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
-from svc_analytics.api.client import Client
+from svc_analytics import Client, LakeError, Request, SvcError
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.extraction import paging, update, workers
-from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.lake import month_file
 from svc_analytics.lake.lake import Lake

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.stated import statement
-from svc_analytics.statements.statement import Statement
+from svc_analytics import Statement, statement
 from tests.support.closings import write_accepted
 from tests.support.fake_service import payment, payout
 from tests.support.full_scan.comparison import differences, full_scan

@@ -13,9 +13,8 @@ from unittest.mock import patch
 import duckdb
 import pytest
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import Statement, statement
 from svc_analytics.schema import STREAMS, Stream
-from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.images import write_views
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund

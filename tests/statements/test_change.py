@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from svc_analytics.closing.stated import compare, explain_change
-from svc_analytics.errors import ConfigError
+from svc_analytics import ConfigError, Period, compare, explain_change
 from svc_analytics.instants import parse_bound
 from svc_analytics.language.catalogue import Language
 from svc_analytics.money import format_amount
-from svc_analytics.periods import Period
 from svc_analytics.statements import sentences
 from svc_analytics.statements.change import Change, explain_comparison
 from svc_analytics.statements.moved_records import (

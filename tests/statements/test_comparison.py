@@ -5,12 +5,9 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.stated import compare
-from svc_analytics.errors import ConfigError
+from svc_analytics import Comparison, ConfigError, compare, show
 from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
-from svc_analytics.notebook.show import show
-from svc_analytics.statements.comparison import Comparison
 from tests.support.prepared import extracted, prepared
 
 LEDGER = """

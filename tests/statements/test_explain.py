@@ -11,13 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import ConfigError
-from svc_analytics.lakehouse import Lakehouse
+from svc_analytics import ConfigError, Lakehouse, Statement, statement
 from svc_analytics.periods import month, parse_period
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.explain import explain_period, origin_of, read_records
-from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse import figures
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER

@@ -15,14 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import ConfigError
+from svc_analytics import ConfigError, Lakehouse, Statement, statement
 from svc_analytics.instants import parse_bound
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import parse_period
 from svc_analytics.statements.finality import unread_again
 from svc_analytics.statements.reading import Basis, read_period
-from svc_analytics.statements.statement import Statement
 from tests.support.closings import LEDGER, write_accepted
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund

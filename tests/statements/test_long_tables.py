@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import QueryError
+from svc_analytics import QueryError, Statement, statement
 from svc_analytics.lake.lake import Lake
 from svc_analytics.statements import rules, tables
 from svc_analytics.statements.rules import find_exceptions
-from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse import warehouse
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk

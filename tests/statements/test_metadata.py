@@ -5,10 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from svc_analytics import verify_statement
+from svc_analytics import ConfigError, statement, verify_statement
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import ConfigError
 from svc_analytics.statements.reading import name_empty, read_properties
 from tests.support.closings import Closer, table
 from tests.support.fake_service import payment

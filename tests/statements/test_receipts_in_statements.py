@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import Statement, statement
 from svc_analytics.instants import format_instant, now
 from svc_analytics.receipts.verify_lake import verify_lake
-from svc_analytics.statements.statement import Statement
 from tests.receipts.test_verify_lake import BY_VERDICT, SETTINGS, receipted
 from tests.support.closings import write_accepted
 from tests.support.prepared import prepared

@@ -16,12 +16,10 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pytest
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import ConfigError, LakeError, Lakehouse, Statement, statement
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.extraction import update
 from svc_analytics.instants import from_micros, parse_instant, to_micros
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.render.summary_page import UNPRICED_LABEL
 from svc_analytics.sandbox.behaviour import Quirks
@@ -32,7 +30,6 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.store import Store
 from svc_analytics.statements.months import flows
-from svc_analytics.statements.statement import Statement
 from tests.support.desks import machine_clock_at
 from tests.support.fake_service import payment
 from tests.support.full_scan.comparison import differences, full_scan

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
+from svc_analytics import ConfigError, statement
 from svc_analytics.charts.bridge import bridge_steps
-from svc_analytics.closing.stated import statement
-from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.periods import month
 from svc_analytics.render.bridge import bridge_table, stated_rows

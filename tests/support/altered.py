@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics import verify_statement
+from svc_analytics import Lakehouse, SealVerification, restore, verify_statement
 from svc_analytics.backups.backup import DERIVED, backup
-from svc_analytics.backups.restore import restore
 from svc_analytics.closing import chain
 from svc_analytics.closing.chain import chain_text, keep_chain
 from svc_analytics.closing.handover.sign import (
@@ -24,11 +23,9 @@ from svc_analytics.closing.handover.sign import (
     sign_chain,
 )
 from svc_analytics.closing.seals import all_sealed, read_manifest, register_seal, seal_of
-from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.files import hash_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import MARKS
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.storage import LocalStorage
 from tests.support.closings import LEDGER, Closer

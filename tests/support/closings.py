@@ -9,11 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from svc_analytics.closing.close import close, close_all_due
-from svc_analytics.closing.result import CloseResult
+from svc_analytics import CloseResult, Lakehouse, close, close_all_due
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.instants import MINUTE, format_instant, now, to_micros
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.warehouse.models import read_checks
 from svc_analytics.warehouse.sql_text import fill_places

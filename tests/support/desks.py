@@ -16,14 +16,11 @@ from typing import Any, Self
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.api.client import Client
+from svc_analytics import Client, Lakehouse, Secret, Settings
 from svc_analytics.cli import app
-from svc_analytics.config import Settings
 from svc_analytics.extraction import clock, segments, update
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.instants import SECOND, to_micros
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, NOW, PAYOUT_KEY, FakeService
 from tests.support.ledgers import read_ledger
 from tests.support.unit_material import Hours

@@ -18,13 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import Lakehouse, Message, Statement, statement
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import parse_bound, to_micros
 from svc_analytics.lake.layout import tool_version
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.messages import Message
-from svc_analytics.statements.statement import Statement
 from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import NOW, FakeService, payment, payout, refund
 from tests.support.ledgers import read_ledger

@@ -16,12 +16,10 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import Period, Statement, statement
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import Period
 from svc_analytics.statements import statement as statements
 from svc_analytics.statements.reading import Basis, PeriodReading, read_period
-from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from tests.support.desks import Desk
 

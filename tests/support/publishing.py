@@ -14,10 +14,9 @@ from unittest.mock import patch
 
 import httpx
 
-from svc_analytics.api.client import Client
+from svc_analytics import Client, ExtractionResult, Request
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.extraction import paging, update, workers
-from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing import publisher, spill

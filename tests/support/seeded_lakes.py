@@ -15,7 +15,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from svc_analytics.closing.stated import statement
+from svc_analytics import Statement, statement
 from svc_analytics.coverage import Spans, difference
 from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE, format_instant
 from svc_analytics.lake.lake import Lake
@@ -26,7 +26,6 @@ from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month, month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.statements.statement import Statement
 from tests.support.prepared import copied
 
 Record = dict[str, Any]

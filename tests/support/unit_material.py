@@ -6,14 +6,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from svc_analytics.api.client import Client
+from svc_analytics import Client, Secret, Settings
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.config import Settings
 from svc_analytics.records.bulk_parser import parse_alone, scan_page
 from svc_analytics.records.page import Page, parse_page
 from svc_analytics.records.record_parser import Records
 from svc_analytics.schema import PAYMENTS, Stream
-from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
 
 PERSIAN = {ord("0") + n: 0x6F0 + n for n in range(10)}  # digits, for str.translate

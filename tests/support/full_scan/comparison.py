@@ -7,9 +7,8 @@ from decimal import Decimal, localcontext
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message
+from svc_analytics import Message, Statement
 from svc_analytics.periods import Period, known_until
-from svc_analytics.statements.statement import Statement
 from tests.support.full_scan import rules, tables
 from tests.support.full_scan.rows import Books, Row, View, plain
 from tests.support.full_scan.values import EXACT, stated
