@@ -173,24 +173,24 @@ def test_a_restored_lake_answers_other_tools(place, run):
     assert run("restore", "backups").err.endswith("restored into an empty folder only\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("backup", "data/backups"), 2, "lie within one another"),
-        (("backup", "."), 2, "lie within one another"),
-        (("backup", "other"), 1, "holds files that are no backups"),
-        (("backup", "none", "--verify"), 1, "there is none"),
-        (("backup", "backups", "--verify", "--keep", "3"), 2, "not both"),
-        (("backup", "backups", "--data-dir", "none"), 1, "no lake in"),
-        (("backup", "theirs"), 2, "holds backups of merchant somebody-else"),
-        (("restore", "backups"), 1, "is not empty"),
-        (("restore", "backups", "--data-dir", "other"), 1, "is not empty"),
-        (("restore", "backups", "--at", "2020", "--data-dir", "new"), 2, "holds no backup 2020"),
-        (("restore", "many", "--at", "2020", "--data-dir", "new"), 2, "the newest are b, c, d\n"),
-        (("restore", "none", "--data-dir", "new"), 1, "there is none"),
-        (("restore", "backups", "--data-dir", "s3://bucket/lake"), 2, "is a bucket"),
-    ],
-)
+REFUSED = [
+    (("backup", "data/backups"), 2, "lie within one another"),
+    (("backup", "."), 2, "lie within one another"),
+    (("backup", "other"), 1, "holds files that are no backups"),
+    (("backup", "none", "--verify"), 1, "there is none"),
+    (("backup", "backups", "--verify", "--keep", "3"), 2, "not both"),
+    (("backup", "backups", "--data-dir", "none"), 1, "no lake in"),
+    (("backup", "theirs"), 2, "holds backups of merchant somebody-else"),
+    (("restore", "backups"), 1, "is not empty"),
+    (("restore", "backups", "--data-dir", "other"), 1, "is not empty"),
+    (("restore", "backups", "--at", "2020", "--data-dir", "new"), 2, "holds no backup 2020"),
+    (("restore", "many", "--at", "2020", "--data-dir", "new"), 2, "the newest are b, c, d\n"),
+    (("restore", "none", "--data-dir", "new"), 1, "there is none"),
+    (("restore", "backups", "--data-dir", "s3://bucket/lake"), 2, "is a bucket"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), REFUSED)
 def test_what_cannot_be_done_is_said_in_one_line(place, run, words, code, said):
     """And changes nothing."""
     (place / "other").mkdir()

@@ -73,15 +73,15 @@ def test_without_the_extra_its_name_is_told(url, monkeypatch):
         stores.ObjectStore(url).list()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "s3://key:secret@bucket/lake",
-        "s3://bucket/lake?X-Amz-Signature=secret",
-        "az://container/lake?sig=secret",
-        "gs://bucket/lake#secret",
-    ],
-)
+WITH_SECRETS = [
+    "s3://key:secret@bucket/lake",
+    "s3://bucket/lake?X-Amz-Signature=secret",
+    "az://container/lake?sig=secret",
+    "gs://bucket/lake#secret",
+]
+
+
+@pytest.mark.parametrize("text", WITH_SECRETS)
 def test_a_url_that_may_hold_a_secret_is_refused_and_not_repeated(text):
     with pytest.raises(ConfigError, match="more than an address") as refused:
         read_address(text)
@@ -236,15 +236,15 @@ def test_only_s3_has_profiles_and_files_about_something_else_are_no_error(home):
     assert stores.read_profile("gs://finance/lake") == stores.read_profile(URL) == {}
 
 
-@pytest.mark.parametrize(
-    ("profile", "reason"),
-    [
-        ("empty", "it has none"),
-        ("nobody", "ProfileNotFound"),
-        ("broken", "CredentialRetrievalError"),
-        ("over", "SSOTokenLoadError"),
-    ],
-)
+WITHOUT_CREDENTIALS = [
+    ("empty", "it has none"),
+    ("nobody", "ProfileNotFound"),
+    ("broken", "CredentialRetrievalError"),
+    ("over", "SSOTokenLoadError"),
+]
+
+
+@pytest.mark.parametrize(("profile", "reason"), WITHOUT_CREDENTIALS)
 def test_a_profile_without_credentials_is_one_line(home, monkeypatch, profile, reason):
     """It names the profile and the next step, and quotes nothing of what a process said."""
     monkeypatch.setenv("AWS_PROFILE", profile)

@@ -407,18 +407,18 @@ def test_coins_of_the_same_tiers_have_one_line(axes):
     assert [line.get_label() for line in apart.lines] == ["btc, eth", "sol"]
 
 
-@pytest.mark.parametrize(
-    ("draw", "said"),
-    [
-        (lambda axes: charts.refund_cohorts(axes, COHORTS, "eth"), "no refund"),
-        (lambda axes: charts.position(axes, POSITION, "eth"), "no movement"),
-        (lambda axes: charts.net_settlement_daily(axes, DAILY, "eth"), "no movement"),
-        (lambda axes: charts.fee_tiers(axes, TIERS.slice(0, 0)), "nothing sold"),
-        (lambda axes: charts.usd_rates(axes, RATES, "eth"), "no movement"),
-        (lambda axes: charts.receipt_verdicts(axes, COHORTS.slice(0, 0)), "no receipt"),
-        (lambda axes: charts.coverage_calendar(axes, COVERAGE, "payout_records"), "never read"),
-    ],
-)
+WITHOUT_ROWS = [
+    (lambda axes: charts.refund_cohorts(axes, COHORTS, "eth"), "no refund"),
+    (lambda axes: charts.position(axes, POSITION, "eth"), "no movement"),
+    (lambda axes: charts.net_settlement_daily(axes, DAILY, "eth"), "no movement"),
+    (lambda axes: charts.fee_tiers(axes, TIERS.slice(0, 0)), "nothing sold"),
+    (lambda axes: charts.usd_rates(axes, RATES, "eth"), "no movement"),
+    (lambda axes: charts.receipt_verdicts(axes, COHORTS.slice(0, 0)), "no receipt"),
+    (lambda axes: charts.coverage_calendar(axes, COVERAGE, "payout_records"), "never read"),
+]
+
+
+@pytest.mark.parametrize(("draw", "said"), WITHOUT_ROWS)
 def test_a_chart_without_rows_says_so(axes, draw, said):
     """An empty frame of axes would look like zero."""
     draw(axes)
@@ -600,18 +600,18 @@ def test_an_empty_frame_says_so():
     assert repr(nothing) == "net by month: nothing to draw: the table has no rows"
 
 
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        ({"x": "moth", "y": "net"}, "there is no column 'moth'; there are month, currency, net"),
-        ({"x": "month", "y": "net", "kind": "pie"}, "write kind='bar' or kind='line'"),
-        ({"x": "month", "y": "currency"}, "the column 'currency' holds 'btc', which is no number"),
-        ({"x": "currency", "y": "count"}, "2 rows are of btc: add them up in the SQL"),
-        ({"x": "month"}, "name the columns x and y"),
-        ({"x": "month", "y": "net", "zone": "UTC"}, "name the columns x and y"),
-        ({}, "or a frame with x= and y="),
-    ],
-)
+NOT_DRAWN = [
+    ({"x": "moth", "y": "net"}, "there is no column 'moth'; there are month, currency, net"),
+    ({"x": "month", "y": "net", "kind": "pie"}, "write kind='bar' or kind='line'"),
+    ({"x": "month", "y": "currency"}, "the column 'currency' holds 'btc', which is no number"),
+    ({"x": "currency", "y": "count"}, "2 rows are of btc: add them up in the SQL"),
+    ({"x": "month"}, "name the columns x and y"),
+    ({"x": "month", "y": "net", "zone": "UTC"}, "name the columns x and y"),
+    ({}, "or a frame with x= and y="),
+]
+
+
+@pytest.mark.parametrize(("given", "error"), NOT_DRAWN)
 def test_what_cannot_be_drawn_is_told_in_one_line(given, error):
     """It names the column or the option, and what there is."""
     with pytest.raises(ConfigError) as caught:

@@ -115,13 +115,13 @@ def test_the_first_duckdb_of_its_storage_opens_it(bundle, file):
         assert done.stdout.split()[-1] == b"-7.070000000000000000"
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        *(("lake.zip", "suffix"), ("data/x.duckdb", "in the lake")),
-        ("missing/lake.duckdb", r"missing/lake\.duckdb: there is no folder"),
-    ],
-)
+PLACES = [
+    *(("lake.zip", "suffix"), ("data/x.duckdb", "in the lake")),
+    ("missing/lake.duckdb", r"missing/lake\.duckdb: there is no folder"),
+]
+
+
+@pytest.mark.parametrize(("name", "why"), PLACES)
 def test_a_bundle_has_its_own_name_and_place(lake, name, why):
     """It never takes the place of the lake's own files; a folder that is not there is told."""
     with pytest.raises(ConfigError, match=why):

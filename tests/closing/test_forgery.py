@@ -469,18 +469,18 @@ def entry(name: str, **facts: object) -> Change:
     return change
 
 
+SAID_OF_FILES = [
+    ("lines.csv", {"rows": 999}, None, True),
+    ("lines.csv", {"rows": 999}, OTHER, True),
+    ("lines.csv", {"audited": True}, None, True),
+    ("definitions.csv", {"rows": 999}, None, True),
+    ("definitions.csv", {"rows": 999}, OTHER, False),  # it has figures of its own
+    ("definitions.csv", {"rows": "999"}, OTHER, True),
+]
+
+
 @pytest.mark.usefixtures("stated_once")
-@pytest.mark.parametrize(
-    ("name", "facts", "release", "is_named"),
-    [
-        ("lines.csv", {"rows": 999}, None, True),
-        ("lines.csv", {"rows": 999}, OTHER, True),
-        ("lines.csv", {"audited": True}, None, True),
-        ("definitions.csv", {"rows": 999}, None, True),
-        ("definitions.csv", {"rows": 999}, OTHER, False),  # it has figures of its own
-        ("definitions.csv", {"rows": "999"}, OTHER, True),
-    ],
-)
+@pytest.mark.parametrize(("name", "facts", "release", "is_named"), SAID_OF_FILES)
 def test_what_is_said_of_a_file_is_compared(closer, name, facts, release, is_named):
     """How many rows a table has, in any release; a release lists figures as many as it knows."""
     found = forge(closer.sealed(formats=("csv",)), entry(name, **facts), release)
@@ -535,16 +535,16 @@ def test_the_words_of_another_release_are_told_in_one_line(closer, file):
     assert any(text.startswith(f"{file} is not") for text in forge(other, WORDS[file]).broken)
 
 
-@pytest.mark.parametrize(
-    ("sealed", "expected", "said"),
-    [
-        ({"b": 1}, {"b": 2}, "coverage.b in the manifest is 1, not 2"),
-        ({"b": {"c": 1}}, {"b": {"c": 1, "d": 2}}, "coverage.b.d in the manifest is null, not 2"),
-        ({"b": 1}, [2], 'coverage in the manifest is {"b": 1}, not [2]'),
-        ({"b": 1}, None, 'coverage in the manifest is {"b": 1}, not null'),
-        ({}, {"b": 1}, 'coverage in the manifest is {}, not {"b": 1}'),
-    ],
-)  # fmt: skip
+DIFFERING = [
+    ({"b": 1}, {"b": 2}, "coverage.b in the manifest is 1, not 2"),
+    ({"b": {"c": 1}}, {"b": {"c": 1, "d": 2}}, "coverage.b.d in the manifest is null, not 2"),
+    ({"b": 1}, [2], 'coverage in the manifest is {"b": 1}, not [2]'),
+    ({"b": 1}, None, 'coverage in the manifest is {"b": 1}, not null'),
+    ({}, {"b": 1}, 'coverage in the manifest is {}, not {"b": 1}'),
+]
+
+
+@pytest.mark.parametrize(("sealed", "expected", "said"), DIFFERING)
 def test_a_fact_is_named_where_it_differs(sealed, expected, said):
     """In the depth of objects, and whole where one of both is none."""
     assert wrong_facts({"coverage": sealed}, {"coverage": expected}) == [said]

@@ -52,14 +52,14 @@ def state(closer: Closer, label: str = OCTOBER, clock: int | None = None) -> Mon
     return states.judged(lake, found[label], clock, states.LakeContents.read(lake))
 
 
-@pytest.mark.parametrize(
-    ("hours", "kind", "note"),
-    [
-        (GRACE_HOURS - 1, "running", "can be closed from 2026-11-02"),
-        (GRACE_HOURS, "due", "over since 2026-11-01"),
-        (24 * 31 + GRACE_HOURS, "late", "over since 2026-11-01"),
-    ],
-)
+AFTER_ITS_END = [
+    (GRACE_HOURS - 1, "running", "can be closed from 2026-11-02"),
+    (GRACE_HOURS, "due", "over since 2026-11-01"),
+    (24 * 31 + GRACE_HOURS, "late", "over since 2026-11-01"),
+]
+
+
+@pytest.mark.parametrize(("hours", "kind", "note"), AFTER_ITS_END)
 def test_a_month_without_a_seal_is_running_then_due_then_late(closer, hours, kind, note):
     """It is late when the month after it can be closed as well."""
     extracted(closer.desk)

@@ -243,15 +243,15 @@ def newer(folder: Path) -> None:
     (folder / chain.MEMORY).write_text('{"format": 2}')
 
 
-@pytest.mark.parametrize(
-    ("trouble", "kind", "says"),
-    [
-        (a_file, ConfigError, "name another one by SVC_STATE_DIR"),
-        (torn, NotProven, "is torn or altered"),
-        (flipped, NotProven, "is torn or altered"),
-        (newer, NotProven, "is of a newer release"),
-    ],
-)
+TROUBLES = [
+    (a_file, ConfigError, "name another one by SVC_STATE_DIR"),
+    (torn, NotProven, "is torn or altered"),
+    (flipped, NotProven, "is torn or altered"),
+    (newer, NotProven, "is of a newer release"),
+]
+
+
+@pytest.mark.parametrize(("trouble", "kind", "says"), TROUBLES)
 def test_a_memory_that_cannot_be_kept_or_read_stops_signatures_and_no_seal(
     trouble, kind, says, signed
 ):

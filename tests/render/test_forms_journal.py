@@ -81,17 +81,16 @@ def test_an_entry_out_of_balance_is_not_written(make):
         check_balanced(replace(journal, entries=(entry,)))
 
 
-@pytest.mark.parametrize(
-    ("slugs", "names"),
-    [
-        (["usdt"], ["USDT"]),
-        (["1inch"], ["C1INCH"]),
-        (["usdt trc/20"], ["USDT-TRC-20"]),
-        (["true", "x"], ["CTRUE", "X"]),
-        (["a" * 30], ["A" * 24]),
-    ],
-    ids=lambda value: str(value)[:24],
-)
+NAMES = [
+    (["usdt"], ["USDT"]),
+    (["1inch"], ["C1INCH"]),
+    (["usdt trc/20"], ["USDT-TRC-20"]),
+    (["true", "x"], ["CTRUE", "X"]),
+    (["a" * 30], ["A" * 24]),
+]
+
+
+@pytest.mark.parametrize(("slugs", "names"), NAMES, ids=lambda value: str(value)[:24])
 def test_coins_have_names_that_beancount_reads(slugs, names):
     """Upper case, a letter first, no more than 24 characters."""
     assert list(commodity_names(slugs).values()) == names

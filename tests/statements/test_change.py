@@ -408,16 +408,16 @@ def kept(folder: Path, content: str | bytes) -> sentences.StoredSentences:
     return sentences.stored_sentences(folder / "statements", "2026-10")
 
 
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    {
-        "2026-09,2026-11,payment_fees,btc,It rose.,Rui,": "after is 2026-11, and the file has the",
-        "Sept,2026-10,payment_fees,btc,It rose.,Rui,": "before is 'Sept', which is no period",
-        "2026-09,2026-10,profit,btc,It rose.,Rui,": "no figure 'profit' is known",
-        "2026-09,2026-10,payment_fees,btc,,Rui,": "sentence is empty",
-        "2026-09,2026-10,payment_fees,btc,It rose, at last.,Rui,": "8 cells, and the first line",
-    }.items(),
-)
+WRONG_LINES = {
+    "2026-09,2026-11,payment_fees,btc,It rose.,Rui,": "after is 2026-11, and the file has the",
+    "Sept,2026-10,payment_fees,btc,It rose.,Rui,": "before is 'Sept', which is no period",
+    "2026-09,2026-10,profit,btc,It rose.,Rui,": "no figure 'profit' is known",
+    "2026-09,2026-10,payment_fees,btc,,Rui,": "sentence is empty",
+    "2026-09,2026-10,payment_fees,btc,It rose, at last.,Rui,": "8 cells, and the first line",
+}
+
+
+@pytest.mark.parametrize(("line", "fault"), WRONG_LINES.items())
 def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
     """In both languages; a form keeps it in its facts."""
     found = kept(tmp_path, f"{SENTENCES}{GOOD}{line}\n{GOOD.replace('btc', 'usdt')}")
@@ -428,15 +428,15 @@ def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
     assert sentences.StoredSentences.from_json(found.to_json()) == found
 
 
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    {
-        SENTENCES.replace("figure,", "") + GOOD: "line 1: the column figure is missing",
-        (SENTENCES + GOOD).encode("utf-16"): "line 1: the text is UTF-16",
-        f"{SENTENCES}{GOOD}".encode() + b"\xe4": "line 3: the text is not UTF-8",
-        f'{SENTENCES}{GOOD}"2026-09\n': "line 3: a quote is opened and never closed",
-    }.items(),
-)
+WRONG_FILES = {
+    SENTENCES.replace("figure,", "") + GOOD: "line 1: the column figure is missing",
+    (SENTENCES + GOOD).encode("utf-16"): "line 1: the text is UTF-16",
+    f"{SENTENCES}{GOOD}".encode() + b"\xe4": "line 3: the text is not UTF-8",
+    f'{SENTENCES}{GOOD}"2026-09\n': "line 3: a quote is opened and never closed",
+}
+
+
+@pytest.mark.parametrize(("content", "fault"), WRONG_FILES.items())
 def test_a_file_that_cannot_be_read_is_named(tmp_path, content, fault):
     """What a column or a quote means to the lines before it, nobody guesses."""
     found = kept(tmp_path, content)

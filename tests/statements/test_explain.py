@@ -95,18 +95,18 @@ def test_what_is_not_there_cannot_be_explained(shop, currency, figure, message):
         shop.explain("2026-10", currency, figure)
 
 
-@pytest.mark.parametrize(
-    ("month", "currency", "figure", "why"),
-    [
-        ("2026-10", "eth", "usd_gross", "unknown: no record of it carries a USD value"),
-        ("2026-10", "eth", "usd_exposure", "unknown: no record of it carries a USD value"),
-        ("2026-10", "sol", "ticket_max", "undefined: there is no record that it is made of"),
-        ("2026-10", "usdt", "usd_rate_drift", "undefined: there is no record that it is made of"),
-        ("2026-10", "sol", "effective_fee_rate", "undefined: what it is divided by is zero"),
-        ("2026-10", "btc", "receipts_checked", "unknown: no receipt of the period was verified"),
-        ("2026-09", "btc", "outside_movement", "nobody asserted a balance in the period"),
-    ],
-)
+WITHOUT_VALUE = [
+    ("2026-10", "eth", "usd_gross", "unknown: no record of it carries a USD value"),
+    ("2026-10", "eth", "usd_exposure", "unknown: no record of it carries a USD value"),
+    ("2026-10", "sol", "ticket_max", "undefined: there is no record that it is made of"),
+    ("2026-10", "usdt", "usd_rate_drift", "undefined: there is no record that it is made of"),
+    ("2026-10", "sol", "effective_fee_rate", "undefined: what it is divided by is zero"),
+    ("2026-10", "btc", "receipts_checked", "unknown: no receipt of the period was verified"),
+    ("2026-09", "btc", "outside_movement", "nobody asserted a balance in the period"),
+]
+
+
+@pytest.mark.parametrize(("month", "currency", "figure", "why"), WITHOUT_VALUE)
 def test_a_figure_without_a_value_says_why(shop, warehouse, month, currency, figure, why):
     """All was read and nothing is too large; October's balance is none of September."""
     assert shop.explain(month, currency, figure).why_none.partition(": write")[0] == why
@@ -222,16 +222,16 @@ def odd(desk) -> Lakehouse:
     return desk.lake
 
 
+TIMES = [
+    ("2026-10", {}),
+    ("2026-Q4", {}),
+    ("2026-10", {"zone": "Pacific/Kiritimati"}),
+    ("1405-07", {"zone": "Asia/Tehran", "calendar": "jalali"}),
+]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("period", "at"),
-    [
-        ("2026-10", {}),
-        ("2026-Q4", {}),
-        ("2026-10", {"zone": "Pacific/Kiritimati"}),
-        ("1405-07", {"zone": "Asia/Tehran", "calendar": "jalali"}),
-    ],
-)
+@pytest.mark.parametrize(("period", "at"), TIMES)
 def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(odd, period, at):
     """Sums, counts, extremes and ratios, of each bearer and of every sort of refund."""
     made = statement(odd, period, **at)
@@ -258,16 +258,13 @@ def test_of_a_seeded_time_every_figure_is_made_of_the_records_shown(tmp_path, se
     assert differing(state(seeded, period), Lakehouse(seeded.lake.path)) == []
 
 
-@pytest.mark.parametrize(
-    ("figure", "known"),
-    sample(
-        [
-            ("refunds_prior_period", [("order-1", "SVC-000001", "C-0")]),
-            ("gross_sales", [("order-2", "SVC-000002", "C-1")]),
-        ],
-        2,
-    ),
-)
+SHOWN = [
+    ("refunds_prior_period", [("order-1", "SVC-000001", "C-0")]),
+    ("gross_sales", [("order-2", "SVC-000002", "C-1")]),
+]
+
+
+@pytest.mark.parametrize(("figure", "known"), sample(SHOWN, 2))
 def test_records_are_shown_by_order_receipt_and_customer(odd, figure, known):
     """Those of a refund are its payment's, also where that is of another month."""
     rows = odd.explain("2026-10", "btc", figure).table.to_pylist()
@@ -275,24 +272,21 @@ def test_records_are_shown_by_order_receipt_and_customer(odd, figure, known):
     assert [tuple(row[name] for name in names) for row in rows][:1] == known
 
 
-@pytest.mark.parametrize(
-    ("figure", "ids"),
-    sample(
-        [
-            ("refunds_same_period", [7]),
-            ("refunds_prior_period", [6]),
-            ("refunds_unresolved", [8]),
-            ("fees_without_bearer", [4]),
-            ("fees_borne_by_others", [3]),
-            ("pay_identity_breaks", [4, 5]),
-            ("bearer_breaks", [5]),
-            ("fully_refunded_count", [2]),
-            ("partly_refunded_count", []),
-            ("usd_payouts_priced_count", [10]),
-        ],
-        10,
-    ),
-)
+PARTS = [
+    ("refunds_same_period", [7]),
+    ("refunds_prior_period", [6]),
+    ("refunds_unresolved", [8]),
+    ("fees_without_bearer", [4]),
+    ("fees_borne_by_others", [3]),
+    ("pay_identity_breaks", [4, 5]),
+    ("bearer_breaks", [5]),
+    ("fully_refunded_count", [2]),
+    ("partly_refunded_count", []),
+    ("usd_payouts_priced_count", [10]),
+]
+
+
+@pytest.mark.parametrize(("figure", "ids"), sample(PARTS, 10))
 def test_the_records_of_a_part_are_that_part(odd, figure, ids):
     """By hand: rows of the ledger, by their number."""
     table = odd.explain("2026-10", "btc", figure).table
