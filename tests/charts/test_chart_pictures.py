@@ -204,22 +204,21 @@ WITHOUT_SIGN = changed(DAILY, "net_settlement", pc.abs(DAILY["net_settlement"]))
 LATER = changed(POSITION, "closing", amounts(*["4"] * 12))
 
 
-@pytest.mark.parametrize(
-    ("name", "draw"),
-    [
-        ("net_settlement_daily", partial(charts.net_settlement_daily, table=LARGER, **BTC)),
-        ("net_settlement_daily", partial(charts.net_settlement_daily, table=WITHOUT_SIGN, **BTC)),
-        ("position", partial(charts.position, table=LATER, **BTC)),
-        ("fee_tiers", partial(charts.fee_tiers, table=TIERS.slice(0, 2))),
-        ("refund_cohorts", partial(charts.refund_cohorts, table=COHORTS.slice(1), **BTC)),
-        ("usd_year", partial(charts.usd_year, table=YEAR.slice(0, 6), months=3)),
-        ("usd_bridge", partial(charts.usd_bridge, table=BRIDGE.slice(0, 1))),
-    ],
-    ids=["one bar", "signs", "position", "a step", "a field", "a coin", "a coin's steps"],
-)
-def test_the_tolerance_lets_no_wrong_figure_through(name, draw, tmp_path):
+WRONG = {
+    "one bar": partial(charts.net_settlement_daily, table=LARGER, **BTC),
+    "signs": partial(charts.net_settlement_daily, table=WITHOUT_SIGN, **BTC),
+    "position": partial(charts.position, table=LATER, **BTC),
+    "a step": partial(charts.fee_tiers, table=TIERS.slice(0, 2)),
+    "a field": partial(charts.refund_cohorts, table=COHORTS.slice(1), **BTC),
+    "a coin": partial(charts.usd_year, table=YEAR.slice(0, 6), months=3),
+    "a coin's steps": partial(charts.usd_bridge, table=BRIDGE.slice(0, 1)),
+}
+
+
+@pytest.mark.parametrize("draw", WRONG.values(), ids=WRONG.keys())
+def test_the_tolerance_lets_no_wrong_figure_through(draw, tmp_path):
     """What differs in a single figure differs by more."""
-    assert difference(name, picture(tmp_path, draw)) is not None
+    assert difference(draw.func.__name__, picture(tmp_path, draw)) is not None
 
 
 def test_persian_names_are_joined_and_run_from_right_to_left(tmp_path):
@@ -377,14 +376,13 @@ def ticks(axis: Any) -> list[str]:
     return [text.translate(BRACKETS) for text in texts]
 
 
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("charged_total", "کل دریافتی از مشتریان به تفکیک روز، <btc>"),
-        ("shoes_sold", "<Shoes sold> به تفکیک روز، <btc>"),
-    ],
-    ids=["a figure", "a column of one's own"],
-)
+TITLES = {
+    "a figure": ("charged_total", "کل دریافتی از مشتریان به تفکیک روز، <btc>"),
+    "a column of one's own": ("shoes_sold", "<Shoes sold> به تفکیک روز، <btc>"),
+}
+
+
+@pytest.mark.parametrize(("name", "title"), TITLES.values(), ids=TITLES.keys())
 def test_the_title_of_a_frame_of_ones_own_is_translated(name, title):
     """A column that is nobody's but the user's keeps its name, isolated."""
     own = DAILY.select(["day", "currency", "net_settlement"])
@@ -421,12 +419,8 @@ def test_a_line_of_the_caption_breaks_no_number_apart():
         "standing.settled", label="2026-11", zone="UTC", status=translated("provisional")
     )
     reason = Message("reason.unfinished", period=translated("month"), instant="2026-11-30 20:30Z")
-    status_line = Message(
-        "standing.open",
-        head=translated(head),
-        instant="2026-11-22 21:58Z",
-        reason=translated(reason),
-    )
+    said = {"head": translated(head), "reason": translated(reason)}
+    status_line = Message("standing.open", **said, instant="2026-11-22 21:58Z")
     lines = _broken(_caption(status_line, None, Language("fa")), 7.0, 144.0)
     assert len(lines) > 3
     assert all(line.count("\u2066") == line.count("\u2069") for line in lines)

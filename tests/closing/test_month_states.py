@@ -150,14 +150,13 @@ def test_a_month_whose_newest_sealed_folder_is_gone_says_that_it_was_sealed(alon
     assert said in alone.close().note
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        parquet(lambda rows: pa.concat_tables([rows, rows]), "lines"),
-        text("summary.csv", "100", "900"),
-    ],
-    ids=["parquet", "csv"],
-)
+FORGED = {
+    "parquet": parquet(lambda rows: pa.concat_tables([rows, rows]), "lines"),
+    "csv": text("summary.csv", "100", "900"),
+}
+
+
+@pytest.mark.parametrize("change", FORGED.values(), ids=FORGED.keys())
 def test_a_month_of_which_a_table_was_forged_is_not_given_by_the_lake(alone, change):
     """Hashes, seal, register and chain fit; the digest of the tables in the manifest is believed
     no more than they.

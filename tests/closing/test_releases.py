@@ -543,17 +543,16 @@ def typed(name: str, kind: pa.DataType) -> Change:
     return change
 
 
+OTHER_CELLS = {
+    "integer": typed("line_no", pa.int32()),
+    "decimal": typed("gross", pa.decimal128(38, 10)),
+    "text": typed("reference_id", pa.large_string()),
+    "escaped": text("lines.csv", "usdt", "'usdt"),
+}
+
+
 @pytest.mark.parametrize("facts", PROGRAMS)
-@pytest.mark.parametrize(
-    "change",
-    [
-        typed("line_no", pa.int32()),
-        typed("gross", pa.decimal128(38, 10)),
-        typed("reference_id", pa.large_string()),
-        text("lines.csv", "usdt", "'usdt"),
-    ],
-    ids=["integer", "decimal", "text", "escaped"],
-)
+@pytest.mark.parametrize("change", OTHER_CELLS.values(), ids=OTHER_CELLS.keys())
 def test_a_table_of_other_types_or_cells_is_another_table(closer, change, facts):
     """Whoever reads it reads something else."""
     found = forge(closer.sealed(), named(change, PROGRAMS[facts]))

@@ -173,15 +173,14 @@ def test_one_record_beyond_the_cap_fails_loudly(october, desk, monkeypatch):
     check_claims(desk.lake, desk.service)
 
 
-@pytest.mark.parametrize(
-    "out_of_order",
-    [
-        lambda rows: rows[::-1],
-        lambda rows: sorted(rows, key=lambda row: str(row["id"])),
-        lambda rows: rows[:35] + rows[45:] + rows[35:45],
-    ],
-    ids=["oldest first", "by id", "one page too late"],
-)
+ORDERS = {
+    "oldest first": lambda rows: rows[::-1],
+    "by id": lambda rows: sorted(rows, key=lambda row: str(row["id"])),
+    "one page too late": lambda rows: rows[:35] + rows[45:] + rows[35:45],
+}
+
+
+@pytest.mark.parametrize("out_of_order", ORDERS.values(), ids=ORDERS.keys())
 def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(october, desk, out_of_order):
     """B7: what was seen is named in one note, also of two spans; nothing is lost by it."""
     desk.extract(start=parse_bound("2026-10-10"), end=parse_bound("2026-10-12"))

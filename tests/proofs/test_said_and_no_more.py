@@ -372,14 +372,13 @@ def run(*words: str, **settings: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        *({"PYTHONIOENCODING": name} for name in ("ascii", "cp1252", "cp437", "latin-1", "utf-16")),
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-    ],
-    ids=str,
-)
+ENCODINGS = [
+    *({"PYTHONIOENCODING": name} for name in ("ascii", "cp1252", "cp437", "latin-1", "utf-16")),
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("settings", ENCODINGS, ids=str)
 def test_a_true_proof_holds_whatever_the_encoding_of_the_output_is(original, tmp_path, settings):
     """A line with Persian in it is shown in escapes, not in a traceback."""
     path = tmp_path / "proof.json"

@@ -308,18 +308,23 @@ def test_a_token_broken_by_blanks_is_told_where(place, blank):
     assert text == f"a blank or line break after {place} characters; without it the form is right"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "the text is empty"),
-        ("a word", "not of the form v1.<payload>.<signature>"),
-        ("v1.hello", "not of the form v1.<payload>.<signature>: there is no signature"),
-        (COMPACT + "AA", "the signature is too long: 45 characters instead of 43"),
-        (COMPACT[:-2] + "+/", f"character {len(COMPACT) - 1} is '+', which no token holds"),
-        (COMPACT[:-1] + "\u202e", f"character {len(COMPACT)} is '\\u202e', which no token holds"),
-    ],
-    ids=["empty", "a word", "no payload", "too long", "plain base64", "hidden character"],
-)
+FAULTS = {
+    "empty": ("", "the text is empty"),
+    "a word": ("a word", "not of the form v1.<payload>.<signature>"),
+    "no payload": ("v1.hello", "not of the form v1.<payload>.<signature>: there is no signature"),
+    "too long": (COMPACT + "AA", "the signature is too long: 45 characters instead of 43"),
+    "plain base64": (
+        COMPACT[:-2] + "+/",
+        f"character {len(COMPACT) - 1} is '+', which no token holds",
+    ),
+    "hidden character": (
+        COMPACT[:-1] + "\u202e",
+        f"character {len(COMPACT)} is '\\u202e', which no token holds",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), FAULTS.values(), ids=FAULTS.keys())
 def test_other_faults_are_named(text, said):
     """What was no token is not called a cut one."""
     assert reason(text) == said

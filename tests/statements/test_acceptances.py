@@ -158,21 +158,14 @@ def test_a_line_holds_for_its_finding_and_one_without_a_digest_for_what_was_ther
     broken = SENT | {"status": "held", "kind": "chargeback"}
     found = blocking(serve(desk, *odd, broken))
     of_record = {row["record_id"]: row for row in found}
-    accept(
-        desk,
-        *(
-            of_record[record["id"]] | {"at": at, "content": ""}
-            for record, at in zip(odd, then, strict=True)
-        ),
-        next(row for row in found if row["check_name"] == "kind_is_known"),
-    )
+    named = [of_record[record["id"]] | {"content": ""} for record in odd]
+    older = [row | {"at": at} for row, at in zip(named, then, strict=True)]
+    accept(desk, *older, next(row for row in found if row["check_name"] == "kind_is_known"))
     again = statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat())
     accepted = [row for row in blocking(again) if row["acknowledged_by"]]
     assert len(found) == 5 and again.status == "provisional"
-    assert {(row["check_name"], row["record_id"]) for row in accepted} == {
-        (HELD, odd[0]["id"]),
-        ("kind_is_known", broken["id"]),
-    }
+    rows = {(row["check_name"], row["record_id"]) for row in accepted}
+    assert rows == {(HELD, odd[0]["id"]), ("kind_is_known", broken["id"])}
 
 
 @pytest.mark.thorough

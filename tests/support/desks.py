@@ -92,14 +92,8 @@ class Desk:
             replaced(clock, "machine_clock", self._machine_clock()),
             Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):
-            return update.read_missing(
-                self.lake,
-                self.settings,
-                Request(**request),
-                workers=workers,
-                client=client,
-                on_page=on_page,
-            )
+            how = {"workers": workers, "client": client, "on_page": on_page}
+            return update.read_missing(self.lake, self.settings, Request(**request), **how)
 
     def _machine_clock(self) -> Callable[[], int]:
         agreed = self.service.now

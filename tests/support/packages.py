@@ -455,15 +455,9 @@ def seal_rows(folder: Path, rows: Iterable[list[str]]) -> Sealed:
     folder.mkdir(exist_ok=True)
     with (folder / "lines.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
-    manifest: dict[str, Any] = {
-        "merchant": {"id": "m"},
-        "calendar": "gregorian",
-        "zone": "UTC",
-        "label": "2026-10",
-        "version": 1,
-        "previous_seal": None,
-        "files": {"lines.csv": {}},
-    }
+    manifest: dict[str, Any] = {"merchant": {"id": "m"}, "files": {"lines.csv": {}}}
+    manifest |= {"calendar": "gregorian", "zone": "UTC", "label": "2026-10", "version": 1}
+    manifest["previous_seal"] = None
     manifest["tree"] = tree_of(folder, manifest, SECRET)
     manifest["seal"] = seal_of(manifest)
     write_checkpoint(folder, manifest)

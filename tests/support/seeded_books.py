@@ -128,11 +128,6 @@ def jalali() -> Period:
 def summary(rows: list[Row]) -> pa.Table:
     """Return the columns of a summary that a roll-forward reads."""
     names = ("opening_position", "closing_position", "implied_rate")
-    schema = pa.schema(
-        [
-            ("currency", pa.string()),
-            *((name, MONEY) for name in names),
-            ("implied_rate_at", pa.timestamp("us", "UTC")),
-        ]
-    )
+    fields = [("currency", pa.string()), *((name, MONEY) for name in names)]
+    schema = pa.schema([*fields, ("implied_rate_at", pa.timestamp("us", "UTC"))])
     return pa.Table.from_pylist(rows, schema=schema)

@@ -56,14 +56,8 @@ def make_seeded_lake(folder: Path, seed: int) -> Seeded:
 
 def state(seeded: Seeded, period: Period) -> Statement:
     """Make the statement of a period that was asked for."""
-    return statement(
-        seeded.lake,
-        period.label,
-        zone=period.zone,
-        calendar=period.calendar,
-        now=seeded.now,
-        as_of=seeded.as_of,
-    )
+    at = {"zone": period.zone, "calendar": period.calendar, "as_of": seeded.as_of}
+    return statement(seeded.lake, period.label, now=seeded.now, **at)
 
 
 @dataclass

@@ -43,12 +43,8 @@ class Killed(BaseException):
 
 def rows(*records: tuple[str, int, str], seen_at: int = NOW) -> pa.Table:
     """Make payments of an id, an instant and an amount."""
-    facts = {
-        "status": "completed",
-        "currency": "usdt",
-        "fee_amount": Decimal(0),
-        "extracted_at": seen_at,
-    }
+    facts = {"status": "completed", "currency": "usdt", "fee_amount": Decimal(0)}
+    facts |= {"extracted_at": seen_at}
     listed = [
         facts
         | {"id": record_id, "paid_at": at, "amount": Decimal(amount)}
