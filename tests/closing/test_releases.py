@@ -383,9 +383,8 @@ def test_the_words_of_a_description_are_a_note(closer):
 
     found = forge(closer.sealed(), change, OTHER)
     assert found.holds and found.not_compared == ()
-    assert "wrote the words of definitions.csv, datapackage.json: these were not" in str(
-        found.notes
-    )
+    said = "wrote the words of definitions.csv, datapackage.json: these were not"
+    assert said in str(found.notes)
 
 
 # ---------- an honest month of another release

@@ -147,9 +147,8 @@ def test_the_chain_of_an_earlier_release_is_read_as_it_is_and_gets_another_tree_
     kept, known = as_earlier_release(folder.parent), (tmp_path / "all", tmp_path / "root")
     keep_chain(lake)
     assert chain_of(lake.path) == kept and chain_faults(lake) == []
-    assert (
-        verify_chain(folder) == "chain: 1 checkpoint; their labels and seals are not under the root"
-    )
+    said = "chain: 1 checkpoint; their labels and seals are not under the root"
+    assert verify_chain(folder) == said
     known[0].write_text(json.dumps(kept))
     known[1].write_text(json.dumps({name: kept[name] for name in ("origin", "size", "root")}))
     [closed] = closer.closed("2026-10")

@@ -273,16 +273,13 @@ def test_a_token_cut_at_any_length_is_told_so(token):
         text = reason(token[:length])
         missing = len(token) - length
         if missing <= len(signature):
-            assert (
-                text == f"the signature is cut short: {len(signature) - missing} of 43 characters"
-            )
+            kept = len(signature) - missing
+            assert text == f"the signature is cut short: {kept} of 43 characters"
         elif missing == len(signature) + 1:
             assert text == "cut short: the payload is whole, the signature is missing"
         elif length > len("v1."):
-            facts = whole_facts(payload[: length - len("v1.")])
-            assert (
-                text == f"cut short within the payload, after {facts} of its 10 facts; no signature"
-            )
+            after = f"{whole_facts(payload[: length - len('v1.')])} of its 10 facts"
+            assert text == f"cut short within the payload, after {after}; no signature"
         else:
             assert text == "cut short: the text ends before the payload"
 

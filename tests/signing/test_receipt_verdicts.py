@@ -127,9 +127,8 @@ def test_every_fact_is_compared(fact, missing):
     value = None if missing else OTHER[fact]
     found = verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | {fact: value})
     assert found.verdict == "facts_mismatch"
-    assert [(d.fact, d.in_receipt, d.in_record) for d in found.differences] == [
-        (fact, RECORD[fact], value)
-    ]
+    (told,) = found.differences
+    assert (told.fact, told.in_receipt, told.in_record) == (fact, RECORD[fact], value)
     coin = " usdt" if fact in MONEY_FACTS else ""
     stated = f"{RECORD[fact]}{coin}, the record says "
     assert f"{fact.replace('_', ' ')}: the receipt says {stated}" in found.reason

@@ -272,9 +272,8 @@ def test_coins_are_added_in_usd_alone(why):
     found = why(TWO)
     all_coins = parts(found, "net_settlement", "USD", "all coins")
     assert all_coins == {("volume", NOBODY): "90", ("price", NOBODY): "62"}
-    assert {row["unit"] for row in found.table.to_pylist() if row["currency"] == "all coins"} == {
-        "USD"
-    }
+    rows = [row for row in found.table.to_pylist() if row["currency"] == "all coins"]
+    assert {row["unit"] for row in rows} == {"USD"}
 
 
 PAIRS = [*permutations(MONTHS, 2)]

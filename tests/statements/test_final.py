@@ -256,9 +256,8 @@ def test_as_of_an_instant_within_it_a_period_has_what_was_known_then(books, tmp_
     assert content(made) == content(then)
     assert made.summary["payouts_count"].to_list() == [0, 0]
     assert made.reasons == then.reasons and made.status == "provisional"
-    assert not made.needs_attention and all(
-        made.coverage[name].read == each.read for name, each in then.coverage.items()
-    )
+    assert not made.needs_attention
+    assert all(made.coverage[name].read == each.read for name, each in then.coverage.items())
 
 
 def test_a_period_that_had_not_begun_then_is_refused(books):
