@@ -314,8 +314,8 @@ def test_a_close_signs_no_month_of_a_lake_that_was_put_in_place(unsigned, tmp_pa
     assert [each.state for each in closed] == ["unchanged"] * 3
     assert altered.signatures(unsigned.desk.lake) == []
     said = notes(closed)
-    for month, text in zip(altered.MONTHS, said, strict=True):
-        assert f"nobody signed {month}" in text
+    for month, note in zip(altered.MONTHS, said, strict=True):
+        assert f"nobody signed {month}" in note
     assert "nobody signed chain.json: svc-analytics sign --all" in said[0]
 
 
