@@ -161,9 +161,9 @@ def explain_period(
     rows = read_records(warehouse, f"from ({origin.records}) order by {origin.order}")
     why, made_of = Explanation.why_none, dict[str, Any]()
     if value is not None:
+        places = _places(period, currency, asserted)
         parts = {
-            each: origin_of(period, currency, figures[each], asserted).value
-            for each in definition.operands
+            each: fill_places(select_one(figures[each]), places) for each in definition.operands
         }
         made_of = {name: warehouse.query(part)[0][0].as_py() for name, part in parts.items()}
     else:

@@ -80,6 +80,17 @@ def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(shop, warehous
             assert warehouse.query_readonly(found.sql).to_pylist() == [{figure: value}], figure
 
 
+@pytest.mark.parametrize("figure", ["usd_exposure", "effective_fee_rate", "closing_position"])
+def test_a_figure_made_of_others_is_explained_with_their_values(shop, figure):
+    """Also of those that no statement shows, as the amount and the USD value behind a rate.
+
+    The worth of a position ended in an error in every coin.
+    """
+    found, definition = shop.explain("2026-10", "btc", figure), figures.find_figure(figure)
+    assert [*found.made_of] == [*definition.operands] and None not in found.made_of.values()
+    assert ("btc", figure, found.value) in known_figures(statement(shop, "2026-10").tables)
+
+
 def test_the_rows_are_the_records_behind_the_figure(shop):
     """October's net settlement of btc: one payment and two refunds, the oldest first.
 
