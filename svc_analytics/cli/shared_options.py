@@ -43,11 +43,21 @@ def _unquote(name: str) -> str:
     return name[1:-1].replace('""', '"') if is_quoted else name
 
 
+class _Whole(click.types.StringParamType):
+    """A text: one from the environment is one, whatever blanks are in it."""
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        return [rv]
+
+
 def names_of_option(
-    context: click.Context, parameter: click.Parameter, text: str | None
+    context: click.Context, parameter: click.Parameter, texts: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the names that an option holds, none where it is not given."""
-    return split_names(text)
+    """Return the names that an option holds, however often it is given."""
+    return tuple(name for text in texts for name in split_names(text))
+
+
+_NAMES: dict[str, Any] = {"type": _Whole(), "multiple": True, "callback": names_of_option}
 
 
 def offer_figures(context: click.Context, parameter: Any, begun: str) -> list[str]:
@@ -92,18 +102,13 @@ def number_option(
 
 def names_option(name: str, metavar: str, help_: str) -> Decorator:
     """Return an option that takes names with commas between."""
-    return click.option(name, metavar=metavar, callback=names_of_option, help=help_)
+    return click.option(name, metavar=metavar, **_NAMES, help=help_)
 
 
 def format_option(help_: str, default: str = "csv,parquet") -> Decorator:
     """Return the option --format, with a help text of its own."""
     return click.option(
-        "--format",
-        "formats",
-        default=default,
-        show_default=True,
-        callback=names_of_option,
-        help=help_,
+        "--format", "formats", **_NAMES, default=[default], show_default=True, help=help_
     )
 
 
@@ -165,13 +170,6 @@ digits_option = click.option(
 )
 
 
-class _Folder(click.types.StringParamType):
-    """A folder: one from the environment is one, whatever blanks are in its name."""
-
-    def split_envvar_value(self, rv: str) -> Sequence[str]:
-        return [rv]
-
-
 def _only_one(context: click.Context, parameter: click.Parameter, folders: Any) -> str | None:
     """Return the one folder that is given, if any; most commands are of one lake."""
     if len(folders) > 1:
@@ -181,7 +179,7 @@ def _only_one(context: click.Context, parameter: click.Parameter, folders: Any) 
     return next(iter(folders), None)
 
 
-_FOLDERS: dict[str, Any] = {"metavar": "DIR", "type": _Folder(), "multiple": True}
+_FOLDERS: dict[str, Any] = {"metavar": "DIR", "type": _Whole(), "multiple": True}
 data_dir_option = click.option(
     "--data-dir",
     **_FOLDERS,

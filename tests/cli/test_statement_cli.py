@@ -38,6 +38,16 @@ def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled, run):
     assert isinstance(document["summary"][0]["net_sales"], str)
 
 
+def test_names_may_be_given_with_commas_or_each_by_an_option_of_its_own(filled, run, monkeypatch):
+    """The last --format alone had counted; a variable holds them in one text, blanks and all."""
+    monkeypatch.setenv("SVC_STATEMENT_METADATA", 'cart, "city, street"')
+    words = ("--format", "csv", "--format", "json,parquet")
+    done = run("statement", "--month", "2026-10", *words)
+    folder = filled / "statements" / "2026-10"
+    assert {".csv", ".json", ".parquet"} <= {path.suffix for path in folder.iterdir()}
+    assert "metadata.city, street is empty" in done.err and "metadata.cart " not in done.err
+
+
 def test_out_must_be_a_folder_of_its_own(filled, run, tmp_path):
     """A folder with somebody's files is refused, and kept."""
     (tmp_path / "mine").mkdir()
