@@ -43,7 +43,7 @@ class Conflict(Exception):
 class Version:
     """The mark of one content of an object: its ETag, and a number where kept.
 
-    A listing says more, of when an object was put and how large it is: see `pins`.
+    A listing says more, of when an object was put and how large it is: see `mirror.Pins`.
     """
 
     etag: str | None

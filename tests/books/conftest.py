@@ -21,9 +21,8 @@ def sealed_lake(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def books_lake(sealed_lake, tmp_path, monkeypatch) -> Path:
+def books_lake(sealed_lake, tmp_path) -> Path:
     """A lake with two sealed months and a chart of accounts, in the working folder."""
     shutil.copytree(sealed_lake, tmp_path / "data")
     (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
     return tmp_path / "data"

@@ -19,7 +19,6 @@ WIDTHS = (80, 100, 140)
 def run(tmp_path, monkeypatch, capsys):
     """Runs a command on the dirty lake; with a width, on a terminal so wide."""
     make_dirty_lake(tmp_path / "data")
-    monkeypatch.chdir(tmp_path)
     said = runner(monkeypatch, capsys)
 
     def run(*words, width=0):

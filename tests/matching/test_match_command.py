@@ -24,9 +24,8 @@ HEAD = "Order ID,Date,Status,Currency,Total\n"
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch) -> Shop:
+def shop() -> Shop:
     """A shop in ./data with its list in orders.csv."""
-    monkeypatch.chdir(tmp_path)
     shop = Shop(3)
     shop.lake(Path("data"))
     shop.write_orders(Path("orders.csv"))
@@ -51,8 +50,7 @@ def test_open_rows_end_with_3_and_json_says_both_sides(shop, run):
     assert counts == dict(shop.expected.counts) and said["seal"] is None
 
 
-def test_what_agrees_ends_with_0(tmp_path, monkeypatch, run):
-    monkeypatch.chdir(tmp_path)
+def test_what_agrees_ends_with_0(run):
     shop = Shop(1)
     shop.records = []
     shop.payments = [each for each in shop.payments if "2026-10" in month_of(each)]
@@ -62,9 +60,8 @@ def test_what_agrees_ends_with_0(tmp_path, monkeypatch, run):
     assert done.code == 0 and "open row" not in done.out
 
 
-def test_what_agrees_with_a_month_that_was_not_read_whole_ends_with_3(tmp_path, monkeypatch, run):
+def test_what_agrees_with_a_month_that_was_not_read_whole_ends_with_3(run):
     """Without payout records no refund is known: to agree would say more than was compared."""
-    monkeypatch.chdir(tmp_path)
     shop = Shop(1)
     payments = [each for each in shop.payments if "2026-10" in month_of(each)]
     shop.payments = payments

@@ -272,7 +272,6 @@ def test_a_command_that_leaves_another_running_is_heard_at_once(teller, monkeypa
     command = tmp_path / "tell"
     command.write_text("#!/bin/sh\ncat > heard\nsleep 30 &\n")
     command.chmod(0o700)
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SVC_NOTIFY", f"exec:{command}")
     began = time.monotonic()
     assert teller.tell(STATE) == [] and time.monotonic() - began < 10
