@@ -200,7 +200,7 @@ def _narrowest(table: DisplayTable, place: int, language: Language) -> int:
 
 
 def _lines(cell: Cell, language: Language) -> list[str]:
-    """Return what is seen of a cell, in lines: a day of two calendars may stand in two."""
+    """Return the lines of a cell as they are seen: a day of two calendars may stand in two."""
     if language.is_english or cell.padding:
         return [cell.in_english + cell.padding]
     if isinstance(cell.text, Message):
