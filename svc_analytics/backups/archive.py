@@ -22,6 +22,7 @@ from svc_analytics.lake.lake import digest_of
 
 NEWEST, OLDER, INVENTORIES = "lake", "older", "backups"
 README = "README.txt"
+_INVENTORY = re.compile(rf"{INVENTORIES}/(\d{{4}}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{{6}}Z)\.json")
 _TITLE = "Backups of a lake of svc-analytics"
 _README = f"""{_TITLE}
 
@@ -49,9 +50,9 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """The names of all backups, oldest first."""
-        parts = (key.partition("/") for key in sorted(self.sizes) if key.endswith(".json"))
-        return [name.removesuffix(".json") for top, _, name in parts if top == INVENTORIES]
+        """The names of all backups, oldest first; a copy of an inventory is none."""
+        found = (_INVENTORY.fullmatch(key) for key in sorted(self.sizes))
+        return [match[1] for match in found if match]
 
     @cached_property
     def newest(self) -> Inventory | None:
@@ -59,21 +60,36 @@ class Archive:
         return next(filter(None, map(self.read, reversed(self.names))), None)
 
     def read(self, name: str) -> Inventory | None:
-        """Return the inventory of a backup; nothing where it was altered."""
+        """Return the inventory of a backup; nothing where it was altered, or is of another one."""
         try:
-            return Inventory.parse(b"".join(self.target.chunks(inventory_key(name))))
+            inventory = Inventory.parse(b"".join(self.target.chunks(inventory_key(name))))
         except (ValueError, LakeError):
             return None
+        return inventory if inventory.name == name else None
+
+    def unread(self, *, of_all: bool) -> list[str]:
+        """Return the inventories that cannot be read: of all backups, or behind the newest whole.
+
+        Nobody knows which contents such a one names.
+        """
+        names = self.names
+        if not of_all and self.newest:
+            names = names[names.index(self.newest.name) + 1 :]
+        return [inventory_key(name) for name in names if self.read(name) is None]
 
     def require(self, name: str | None = None) -> Inventory:
         """Return a backup by its name, by default the newest one; raise `LakeError` without it."""
         if name is not None and name not in self.names:
             known = ", ".join(self.names[-3:]) or "none"
             raise ConfigError(f"{self.place} holds no backup {name}: the newest are {known}")
-        chosen = self.newest if name is None else self.read(name)
+        if not self.names:
+            raise LakeError(f"no backup can be read in {self.place}: there is none")
+        wanted = name or self.names[-1]
+        chosen = self.read(wanted)
         if chosen is None:
-            lack = "its inventory is altered" if self.names else "there is none"
-            raise LakeError(f"no backup can be read in {self.place}: {lack}")
+            message = f"{self.place}/{inventory_key(wanted)} is altered, and cannot be read"
+            whole = f": give --at {self.newest.name}" if self.newest else ", and there is no other"
+            raise LakeError(f"{message}{whole}")
         return chosen
 
     def require_own(self, merchant_id: str) -> None:
@@ -155,7 +171,7 @@ class Archive:
         """
         inventories = {name: self.read(name) for name in self.names}
         newest = [each for each in [*inventories.values()][-keep:] if each]
-        if None in inventories.values():  # nobody knows which contents that one names
+        if None in inventories.values():  # see `unread`
             return []
         gone = [*inventories][:-keep]
         for name in gone:

@@ -20,7 +20,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.arguments import AnyPath, check, check_path
-from svc_analytics.backups.archive import GONE, Archive, BackupFile, Count, Inventory, inventory_key
+from svc_analytics.backups.archive import (
+    DESCRIPTION,
+    GONE,
+    Archive,
+    BackupFile,
+    Count,
+    Inventory,
+    inventory_key,
+)
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
@@ -55,6 +63,7 @@ class Backup:
     removed: tuple[str, ...] = ()  # backups that were removed, as `keep` says
     is_first: bool = False  # there was none before
     lost: tuple[str, ...] = ()  # what nobody can make again: their last good copies are kept
+    unread: tuple[str, ...] = ()  # inventories that cannot be read; until they go none is removed
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,7 @@ def backup(
         archive = Archive.at(target)  # again: another process may have made one meanwhile
         archive.require_own(lake.merchant_id)
         done = _make(archive, lake, links, let_go, progress)
+        unread = archive.unread(of_all=keep is not None)
         removed = archive.forget(keep) if keep else []
     log_lines(
         [f"backup {done.name} in {done.target}: {counted(done.files, 'file')}"],
@@ -122,7 +132,8 @@ def backup(
     )
     log_lines([f"{path} is torn or altered" for path in done.damaged], needs_attention=True)
     log_lines([f"{path} is lost" for path in done.lost], needs_attention=True)
-    return replace(done, removed=tuple(removed))
+    log_lines([f"{done.target}/{path} cannot be read" for path in unread], needs_attention=True)
+    return replace(done, removed=tuple(removed), unread=tuple(unread))
 
 
 def verify_backup(target: AnyPath, *, progress: bool = True) -> BackupCheck:
@@ -144,18 +155,17 @@ def verify_backup(target: AnyPath, *, progress: bool = True) -> BackupCheck:
     if not archive.names:
         archive.require()
     inventories = {name: archive.read(name) for name in archive.names}
-    contents = {
-        (path, entry): name
-        for name, each in inventories.items()
-        for path, entry in ((*each.files.items(), *each.lost.items()) if each else ())
-    }
+    contents: dict[tuple[str, BackupFile], list[str]] = {}
+    for name, each in inventories.items():
+        for content in (*each.files.items(), *each.lost.items()) if each else ():
+            contents.setdefault(content, []).append(name)
     total = sum(entry.size for _, entry in contents)
     unread = [name for name, each in inventories.items() if each is None]
     problems = [(name, inventory_key(name), "altered: it cannot be read") for name in unread]
     with progress_bar("verifying", total, progress) as count:
-        for (path, entry), name in contents.items():
+        for (path, entry), names in contents.items():
             if wrong := problem_of(archive, path, entry, count):
-                problems.append((name, path, wrong))
+                problems += [(name, path, wrong) for name in names]
     return BackupCheck(archive.place, tuple(inventories), len(contents), total, tuple(problems))
 
 
@@ -324,11 +334,12 @@ def damaged_files(lake: Lake, links: Mapping[str, Path], digests: Mapping[str, s
 
 def _is_damaged(file: Path, path: str, link: Path) -> bool:
     folder, _, name = path.rpartition("/")
-    if folder not in data_folders() or not name.endswith(".parquet"):
-        return False
     try:
-        require_whole(link, file)
-    except LakeError:
+        if path in _DOCUMENTS:
+            json.loads(link.read_bytes())
+        elif folder in data_folders() and name.endswith(".parquet"):
+            require_whole(link, file)
+    except (LakeError, *UNREADABLE):
         return True
     return False
 
@@ -348,6 +359,7 @@ def _unlike_manifest(
 
 _REGISTER = f"{STATEMENTS}/seals.csv"  # it grows only
 _BOOKS, _BOOKED = "books", "books/booked.json"
+_DOCUMENTS = (DESCRIPTION, _BOOKED, f"{STATEMENTS}/chain.json")
 _PASSING = (WRITER_MARK, f"{STATEMENTS}/chain.json.sig")  # they go in the course of things
 
 Files = Mapping[str, BackupFile]
@@ -382,9 +394,11 @@ class Losses:
             return True
         if now is None or (entry.size and not now.size):
             return not self._can_be_made_again(path)
-        if path == _REGISTER:
-            lines = self.links[path].read_bytes().splitlines()
-            return not {*self._content(path).splitlines()} <= {*lines}
+        if path == "secret":  # it never changes
+            return now.sha256 != entry.sha256
+        if path in (_REGISTER, _BOOKED):
+            parts = _imports if path == _BOOKED else bytes.splitlines
+            return not {*parts(self._content(path))} <= {*parts(self.links[path].read_bytes())}
         folder = path.rpartition("/")[0]
         manifest = f"{folder}/{MANIFEST}"
         is_same = self.files.get(manifest) == self._known.get(manifest)
@@ -447,6 +461,15 @@ class Losses:
             for path, entry in contents.items()
             if path in gone or known.get(path) == entry
         }
+
+
+def _imports(content: bytes) -> list[str]:
+    """Return what was imported into ledgers, each as a text; nothing where none can be read."""
+    try:
+        booked = json.loads(content)
+        return [json.dumps([label, each]) for label, those in booked.items() for each in those]
+    except (*UNREADABLE, AttributeError):
+        return []
 
 
 def things_of(paths: Collection[str]) -> dict[str, list[str]]:

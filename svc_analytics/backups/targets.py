@@ -34,7 +34,8 @@ class FolderTarget:
         sizes = {}
         for path in self._folder.rglob("*"):
             key = path.relative_to(self._folder).as_posix()
-            if path.is_file() and _is_whole(path.name):
+            # A link, as a program makes of what it finds twice, may lead into the lake: no copy.
+            if path.is_file() and not path.is_symlink() and _is_whole(path.name):
                 sizes[key] = path.stat().st_size
         return sizes
 

@@ -132,12 +132,12 @@ def test_verify_finds_each_kind_of_damage(place, run, place_of, damage):
 def test_an_altered_inventory_is_told_and_costs_no_content(place, run):
     """The backup before it is still there, and what it alone names is not removed."""
     lake, target = place / "data", place / "backups"
-    back_up(lake, target)
+    older = back_up(lake, target)
     (lake / "sentences.csv").write_text("a")
     spoil(target / "backups" / f"{back_up(lake, target)}.json")
     done = run("backup", "backups", "--verify")
     assert done.code == 3 and "is altered: it cannot be read" in done.out
-    assert "sentences.csv" not in restored(target, place / "new")
+    assert "sentences.csv" not in restored(target, place / "new", older)
     (lake / "sentences.csv").write_text("b")
     backup(Lake(lake), target, keep=1, progress=False)
     assert [file.read_text() for file in (target / "older").rglob("sentences.csv")] == ["a"]
@@ -173,6 +173,8 @@ def test_a_restored_lake_answers_other_tools(place, run):
     assert run("restore", "backups").err.endswith("restored into an empty folder only\n")
 
 
+MIDNIGHT = "T00-00-00.000000Z"
+_NEWEST = f"2026-10-02{MIDNIGHT}, 2026-10-03{MIDNIGHT}, 2026-10-04{MIDNIGHT}\n"
 REFUSED = [
     (("backup", "data/backups"), 2, "lie within one another"),
     (("backup", "."), 2, "lie within one another"),
@@ -184,7 +186,7 @@ REFUSED = [
     (("restore", "backups"), 1, "is not empty"),
     (("restore", "backups", "--data-dir", "other"), 1, "is not empty"),
     (("restore", "backups", "--at", "2020", "--data-dir", "new"), 2, "holds no backup 2020"),
-    (("restore", "many", "--at", "2020", "--data-dir", "new"), 2, "the newest are b, c, d\n"),
+    (("restore", "many", "--at", "2020", "--data-dir", "new"), 2, _NEWEST),
     (("restore", "none", "--data-dir", "new"), 1, "there is none"),
     (("restore", "backups", "--data-dir", "s3://bucket/lake"), 2, "is a bucket"),
 ]
@@ -197,10 +199,10 @@ def test_what_cannot_be_done_is_said_in_one_line(place, run, words, code, said):
     (place / "other" / "mine.txt").write_text("mine")
     (place / "theirs" / "backups").mkdir(parents=True)
     (place / "many" / "backups").mkdir(parents=True)
-    for name in "abcd":
-        (place / "many" / "backups" / f"{name}.json").touch()
+    for day in range(1, 5):
+        (place / "many" / "backups" / f"2026-10-0{day}{MIDNIGHT}.json").touch()
     strange = Inventory(0, "somebody-else", "0.1.0", LEAST)
-    (place / "theirs" / "backups" / "a.json").write_bytes(strange.to_bytes())
+    (place / "theirs" / "backups" / f"{strange.name}.json").write_bytes(strange.to_bytes())
     back_up(place / "data", place / "backups")
     before = kept(place)
     done = run(*words)

@@ -90,6 +90,53 @@ def require_no_backup(place: Path, run) -> None:
     assert checked.code == 3 and "is altered: it cannot be read" in checked.out, checked
     done = run("restore", "backups", "--data-dir", "new")
     assert done.code == 1 and done.err.count("\n") == 1, done
-    assert "no backup can be read in" in done.err and not (place / "new").exists()
+    assert "is altered, and cannot be read, and there is no other" in done.err
+    assert not (place / "new").exists()
     new = backup(Lake(place / "data"), place / "backups", progress=False)
     assert restored(place / "backups", place / "new", new.name) == kept(place / "data")
+
+
+@pytest.mark.parametrize("name", ["Copy of {name}", "old/{name}", "{name} 2.json"])
+def test_a_copy_of_an_inventory_is_no_backup(place, run, name):
+    """It was taken for the newest one: restored, and the backup just made was removed."""
+    [file] = (place / "backups" / "backups").iterdir()
+    copy = file.parent / name.format(name=file.name)
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_bytes(file.read_bytes())
+    (place / "data" / "books.toml").write_text("a chart\n")
+    assert run("backup", "backups", "--keep", "1").code == 0
+    assert run("restore", "backups", "--data-dir", "new").code == 0
+    assert (place / "new" / "books.toml").exists() and copy.exists() and not file.exists()
+
+
+def test_the_newest_backup_that_cannot_be_read_is_named_and_an_older_one_is_asked_for(place, run):
+    """An older one was restored in its place, without a word; --keep removed nothing any more."""
+    [older] = (place / "backups" / "backups").iterdir()
+    newest = backup(Lake(place / "data"), place / "backups", progress=False)
+    (place / "backups" / "backups" / f"{newest.name}.json").write_text("")
+    done = run("restore", "backups", "--data-dir", "new")
+    assert done.code == 1 and f"cannot be read: give --at {older.stem}" in done.err
+    done = run("backup", "backups", "--keep", "1")
+    assert done.code == 3 and f"{newest.name}.json is altered, and cannot be read" in done.err
+    assert older.exists()
+
+
+def test_an_altered_copy_is_named_in_each_backup_with_what_to_do(place, run):
+    """One of the same size is never read by a backup: what it says is whole would not be."""
+    backup(Lake(place / "data"), place / "backups", progress=False)
+    file = place / "backups" / "lake" / "lake.json"
+    file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes()))
+    done = run("backup", "backups", "--verify")
+    assert done.code == 3 and done.out.count("lake.json is altered") == 2
+    assert "remove what is altered below" in done.err
+    file.unlink()
+    assert run("backup", "backups").code == run("backup", "backups", "--verify").code == 0
+
+
+def test_a_link_into_the_lake_is_no_copy(place, run):
+    """As programs make that find the same file twice: it would go with the lake."""
+    file = place / "backups" / "lake" / "lake.json"
+    file.unlink()
+    file.symlink_to(place / "data" / "lake.json")
+    assert "lake.json is missing" in run("backup", "backups", "--verify").out
+    assert run("backup", "backups").code == 0 and not file.is_symlink()

@@ -80,7 +80,29 @@ def test_what_is_there_again_is_not_lost(place, run, name):
     done = run("backup", "backups", "--keep", "1")
     assert (done.code, done.err) == (0, "")
     path.write_text("typed anew\n")
-    assert run("backup", "backups").code == 3 * (name == "statements/seals.csv")
+    never_anew = ("statements/seals.csv", "secret", "books/booked.json")
+    assert run("backup", "backups").code == 3 * (name in never_anew)
+
+
+@pytest.mark.parametrize("name", ["books/booked.json", "statements/chain.json", "secret"])
+def test_what_is_torn_is_named_and_its_last_good_copy_stays(place, run, name):
+    """Neither gone nor empty, it was "changed", and --keep removed what could mend it."""
+    path = place / "data" / name
+    good = path.read_bytes()
+    path.write_bytes(good[: len(good) // 2])
+    done = run("backup", "backups", "--keep", "1")
+    assert done.code == 3 and name in done.err and kept_copies(place, name) == [good]
+
+
+def test_an_older_list_of_what_was_booked_is_a_loss(place, run):
+    """With it a month would be booked whole once more."""
+    path = place / "data" / "books" / "booked.json"
+    older = path.read_bytes()
+    path.write_text('{"2026-09": [{"seal": "0"}]}')
+    assert run("backup", "backups").code == 0
+    path.write_bytes(older)
+    done = run("backup", "backups", "--keep", "1")
+    assert done.code == 3 and "books/booked.json is lost" in done.err
 
 
 def test_a_sealed_statement_is_one_thing(place, run):

@@ -85,7 +85,10 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
         on_purpose = f"svc-analytics backup {done.target} --let-go {thing}"
         fix = f"restore it, or, if you removed it on purpose: {on_purpose}"
         echo_note(f"{line}; {fix}", "lost_thing", "warning", path=thing)
-    exit_if_attention(done.damaged or done.lost)
+    for path in done.unread:
+        line = f"{done.target}/{path} is altered, and cannot be read: remove it"
+        echo_note(f"{line}; until then --keep removes nothing", "unread_inventory", "warning")
+    exit_if_attention(done.damaged or done.lost or done.unread)
 
 
 def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
@@ -102,6 +105,9 @@ def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
         click.echo(f"{names} in {result.target}, {read} read back: {what}")
         for name, path, problem in result.problems:
             click.echo(f"{name}: {path} is {problem}")
+    if "altered" in {problem for *_, problem in result.problems}:
+        line = f"remove what is altered below {result.target}, and run svc-analytics backup"
+        echo_note(f"{line}: it copies again what the lake still has", "altered_copies")
     exit_if_attention(result.problems)
 
 
