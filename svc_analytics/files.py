@@ -17,7 +17,7 @@ from typing import Any
 from filelock import BaseFileLock, FileLock, Timeout
 
 from svc_analytics.environment import here
-from svc_analytics.errors import LakeBusy, LakeError
+from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.messages import Message, translated
 
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
@@ -335,3 +335,16 @@ def _put_back(held: Path) -> None:
     with suppress(FileNotFoundError):
         if not out.exists():
             (held / _OLD).rename(out)
+
+
+def require_outside_lake(out: str | os.PathLike[str]) -> None:
+    """Raise `ConfigError` where a file that a person names would lie among those of a lake.
+
+    It would replace one, or stand in a sealed folder. Entries for the books have a folder there.
+    """
+    path = Path(out).resolve()
+    for lake in path.parents:
+        within = path.relative_to(lake)
+        is_of_books = within.parts[0] == "books" and within.name != "booked.json"
+        if (lake / "lake.json").is_file() and not is_of_books:
+            raise ConfigError(f"{out} lies in the lake {lake}: give a place outside of it")

@@ -30,7 +30,7 @@ from svc_analytics.books.presets.preset import Preset
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import ConfigError, system_refusals
 from svc_analytics.external_rates import QUOTED, ExternalRates, read_rates
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, require_outside_lake
 from svc_analytics.formatting.texts import escape_formula, single_line
 from svc_analytics.lake.lake import Lake
 from svc_analytics.money import as_decimal, format_amount
@@ -176,6 +176,7 @@ def files_of(books: Books, preset: Preset, out: Path) -> dict[Path, bytes]:
 
 def write_books(books: Books, preset: Preset, out: Path) -> list[Path]:
     """Write the entries for one system, and beside them the lists; return the files."""
+    require_outside_lake(out)
     contents = files_of(books, preset, out)
     for name, text in books.lists().items():
         contents[out.with_name(f"{out.stem}.{name}")] = text.encode()

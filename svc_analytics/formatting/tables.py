@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, system_refusals
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, require_outside_lake
 from svc_analytics.formatting import values
 from svc_analytics.formatting.cells import paddings, plain_spaces
 from svc_analytics.formatting.status_line import frame_attributes
@@ -239,6 +239,7 @@ def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
 @contextmanager
 def output_file(out: str | Path, *, is_durable: bool = False) -> Iterator[Path]:
     """Write a file that a person named: whole, or not at all with a `ConfigError`."""
+    require_outside_lake(out)
     with (
         system_refusals(ConfigError, f"cannot write {out}"),
         atomic_write(Path(out), is_durable=is_durable) as temporary,

@@ -338,6 +338,10 @@ def require_secret(storage: Storage) -> bytes:
 def _make(storage: Storage) -> bytes:
     if known := read_secret(storage.folder):
         return known
+    if next(storage.folder.glob("statements/*/checkpoint"), None):  # sealed with one
+        message = f"{storage.folder / FILE} is gone, and months were sealed with it"
+        fix = "restore it from a backup; where there is none, put 32 random bytes there"
+        raise LakeError(f"{message}: {fix}, and no line of those months can be proven any more")
     secret = secrets.token_bytes(_BYTES)
     with storage.write(storage.folder / FILE) as temporary:
         temporary.touch(mode=0o600)

@@ -325,7 +325,7 @@ def check_stamp(folder: Path, authority: Optional[str]) -> str:
     said = time.strftime("%Y-%m-%d %H:%M:%S UTC", then)
     leave_if(calendar.timegm(then) > time.time() + 900, f"it says {said}, ahead of the clock here")
     leave_if(authority is None, f"it says {said}; whom do you trust? (--authority)")
-    Path(authority or "").read_bytes()  # or it cannot be read here
+    leave_if(b"-----BEGIN " not in Path(authority or "").read_bytes(), "--authority has no PEM", 4)
     for what in (("-digest", digest), ("-queryfile", str(query))):
         trusted = ("-CAfile", authority or "", "-attime", str(calendar.timegm(then)))
         answer = run("openssl", "ts", "-verify", "-in", str(reply), *what, *trusted)

@@ -12,9 +12,11 @@ from svc_analytics.files import (
     atomic_write,
     locked,
     make_folder,
+    require_outside_lake,
     write_cached,
     write_json,
 )
+from svc_analytics.formatting.tables import output_file
 from svc_analytics.lake.typed_files import append_rows, read_rows
 from svc_analytics.storage import LocalStorage
 from tests.simulation.disk import Disk
@@ -277,3 +279,16 @@ def test_a_column_that_a_row_needs_is_added(tmp_path):
     said = f'at,coin,note\r\n1,"b\ntc",\r\n\r\n2,eth,\r\n{ADDED}\r\n'
     assert path.read_bytes().decode() == said
     assert [row.cells["coin"] for row in read_rows(path, COLUMNS)] == ["b\ntc", "eth", "btc"]
+
+
+@pytest.mark.parametrize(
+    "name", ["lake.json", "statements/2026-10/x.csv", "books/booked.json", "x"]
+)
+def test_a_file_that_a_person_names_replaces_none_of_a_lake(tmp_path, name):
+    """`--out data/lake.json` lost the lake with exit code 0; entries lie in `books` by default."""
+    (tmp_path / "lake.json").write_text("ours")
+    with pytest.raises(ConfigError, match="lies in the lake"), output_file(tmp_path / name):
+        raise AssertionError("it was begun")
+    require_outside_lake(tmp_path / "books" / "2026-10.csv")
+    require_outside_lake(tmp_path.parent / "x.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["lake.json"]

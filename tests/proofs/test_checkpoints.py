@@ -471,3 +471,12 @@ def test_a_kill_leaves_no_secret_or_a_whole_one(moment, tmp_path):
     assert tree.require_secret(open_storage(lake)) == tree.read_secret(lake) == found
     assert stat.S_IMODE((lake / tree.FILE).stat().st_mode) == 0o600
     assert [path.name for path in lake.iterdir()] == [tree.FILE]
+
+
+def test_no_other_secret_is_made_where_months_were_sealed_with_one(closer):
+    """The next close made one without a word, and no older line could be proven any more."""
+    closer.sealed("2026-10")
+    lake = closer.desk.lake
+    (lake.path / tree.FILE).unlink()
+    with pytest.raises(LakeError, match="secret is gone, and months were sealed with it"):
+        tree.require_secret(lake.storage)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from svc_analytics.arguments import AnyPath
 from svc_analytics.errors import ConfigError
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, require_outside_lake
 from svc_analytics.formatting.display import names_of
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
@@ -42,9 +42,9 @@ def write_bundle(lake: Lake, path: AnyPath) -> dict[str, int]:
     """
     lake.require()
     target = Path(path).absolute()
-    if target.suffix != ".duckdb" or target.parent == lake.path:
-        why = "it lies in the lake" if target.parent == lake.path else "its suffix must be .duckdb"
-        raise ConfigError(f"{path} cannot be a bundle: {why}")
+    if target.suffix != ".duckdb":
+        raise ConfigError(f"{path} cannot be a bundle: its suffix must be .duckdb")
+    require_outside_lake(target)
     if not target.parent.is_dir():
         raise ConfigError(f"cannot write {path}: there is no folder {target.parent}")
     try:
