@@ -32,8 +32,10 @@ from svc_analytics.render.words import PageWords
 _FIRST_STRONG = "\N{FIRST STRONG ISOLATE}"
 _BREAK = "\N{ZERO WIDTH SPACE}"
 _BEHIND = " ("  # before the same day of the other calendar: a narrow column breaks there
-_LONG = re.compile(r"[!-~]{24,}")  # ids, digests and addresses, which may be broken anywhere
-_PIECE = 8  # letters between two places where they may
+# Ids, digests, addresses and words of letters that stand alone, which may be broken anywhere but
+# before a mark upon a letter: so many letters stand between two places where they may.
+_LONG = re.compile("[^\\s\u0600-\u06ff\u2066-\u2069]{24,}")
+_PIECE = re.compile("(.{8})(?=[^\u0300-\u036f\u20d0-\u20ff\ufe20-\ufe2f])")
 # The elements of a text in two directions, as the marks that a paragraph knows.
 _MARKS = (
     (re.compile(r'<bdi class="below"[^>]*>'), f"\n{catalogue.RIGHT_TO_LEFT}"),
@@ -71,7 +73,7 @@ def literal(text: str) -> Typst:
     >>> print(literal("#panic() or *bold*"))
     #"#panic() or *bold*";
     """
-    shown = _LONG.sub(lambda long: re.sub(rf"(.{{{_PIECE}}})(?=.)", rf"\1{_BREAK}", long[0]), text)
+    shown = _LONG.sub(lambda long: _PIECE.sub(rf"\1{_BREAK}", long[0]), text)
     return Typst(f"#{as_string(shown)};")
 
 
@@ -149,13 +151,15 @@ def blocks_of_records(
     """Cut a table of records into blocks; each begins with its first column."""
     places = range(len(table.header))
     widths = {place: _need(table, place, language, is_whole=True) for place in places}
-    broken = frozenset(place for place in places if _is_broken(table, place))
-    least = {place: _narrowest(table, place, language) for place in broken}
-    needs = widths | {place: min(widths[place], least[place]) for place in broken}
+    texts = {place for place in places if _is_broken(table, place)}
+    instants = {place for place in texts if any(row[place].at for row in table.rows)}
+    least = {place: _narrowest(table, place, language) for place in texts}
+    needs = widths | {place: min(widths[place], least[place]) for place in texts}
     room = (SMALL if is_small else UPRIGHT if is_upright else ACROSS) - needs[0]
     rows = _in_rows([place for place in needs if place], needs, room)
     wide = {place: min(width, _WIDEST) for place, width in widths.items()}
-    return [_block(row, wide, broken) for row in rows]
+    wide |= {place: needs[place] for place in instants}  # beside long texts they would be cut
+    return [_block(row, wide, frozenset(texts - instants)) for row in rows]
 
 
 def _block(row: Sequence[int], widths: Mapping[int, int], broken: frozenset[int]) -> BlockOfColumns:

@@ -140,6 +140,21 @@ def test_no_word_covers_another(october, tmp_path, language):
     assert [*covered(paper_of(october, Language(language)), tmp_path)] == []
 
 
+@pytest.mark.parametrize("language", ["en", "en+fa"])
+def test_large_sums_and_long_texts_cover_nothing(desk, tmp_path, language):
+    """The sums of the head ran into one another from a milliard on, and lines over their instants.
+
+    A word of other letters than ours ran on over the next column.
+    """
+    desk.service.payments = of_coins(2)
+    for payment_, text in zip(desk.service.payments, ("order " * 12, "e\u0301" * 30), strict=True):
+        payment_ |= {"reference_id": text, "usd_value": "1234567890123.45"}
+    desk.extract()
+    paper = paper_of(svc.statement(desk.lake, "2026-10", now=NOW), Language(language))
+    assert [*covered(paper, tmp_path)] == []
+    assert "2,469,135,780,246.90" in sheets(paper, tmp_path)[0]
+
+
 def test_it_is_tagged_and_says_whose_it_is(october, tmp_path):
     """For readers that do not see it; each sheet says merchant, month, state and digest."""
     content = paper_of(october).content

@@ -124,3 +124,18 @@ def amounts(sheet: Worksheet) -> list[str]:
     """Return the numbers of a sheet, row by row, the exact ones that are texts too."""
     texts = [str(each).translate(LATIN) for row in sheet.values for each in row]
     return [text for text in texts if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?", text)]
+
+
+@pytest.mark.parametrize("lang", ["fa", "en+fa"])
+def test_a_column_is_as_wide_as_an_instant_of_two_calendars(books, lang):
+    """Its neighbour cut it: the time of one stood upon the day of the next."""
+    sheet = books[lang].worksheets[0]
+    widths = {
+        column: each.width
+        for each in sheet.column_dimensions.values()
+        for column in range(each.min, each.max + 1)
+    }
+    row = next(row for row in sheet.iter_rows() if "زمان نرخ ضمنی" in str(row[0].value))
+    instants = [cell for cell in row[1:] if "(" in str(cell.value)]
+    letters = {cell.column: len(cell.value.translate(LATIN)) for cell in instants}
+    assert letters and all(widths[column] > count for column, count in letters.items())

@@ -19,7 +19,7 @@ from svc_analytics.formatting.cells import COIN, RATIO, Cell, Number
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.values import value_text
-from svc_analytics.language.catalogue import is_number
+from svc_analytics.language.catalogue import is_number, without_marks
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.workbook.cells import (
@@ -65,7 +65,10 @@ class TableSheet:
             self.sheet.set_column(place, place, self._width(place))
         behind = self.width + _GAP
         self.sheet.set_column(behind - 1, behind - 1, 3)
-        self.sheet.set_column(behind, behind + self.width - 2, _EXACT, None, {"level": 1})
+        for place in range(1, self.width):
+            self.sheet.set_column(
+                *(behind + place - 1,) * 2, self._width_behind(place), None, {"level": 1}
+            )
         self.pen.wide(self.sheet, 0, self._span, title, bold=True, font_size=16)
         return self.write_lines(1, lines)
 
@@ -125,10 +128,19 @@ class TableSheet:
         """Return the width of a column, by the longest text in it."""
         cells = [row[place] for table in self.tables for row in table.rows if place < len(row)]
         letters = max(map(len, map(self._text, cells)), default=0)
-        most = LINE if place == 0 or any(map(_is_prose, cells)) else _WIDEST
+        is_whole = any(cell.number or cell.at or _is_prose(cell) for cell in cells)
+        most = LINE if place == 0 or is_whole else _WIDEST
         return max(_NARROWEST, min(letters * _LETTER + 2, most))
 
+    def _width_behind(self, place: int) -> float:
+        """Return the width of a column's exact texts: a longer one would run into the tables."""
+        rows = [row for table in self.tables for row in table.rows if place < len(row)]
+        exact = [value_text(each.value) for row in rows if (each := row[place].number)]
+        return max([_EXACT, *(len(text) * _LETTER + 2 for text in exact)])
+
     def _text(self, cell: Cell) -> str:
+        if cell.at and self.pen.language.has_jalali:  # both days stand there
+            return without_marks(self.pen.language.value(cell.text))
         return cell.text if cell.is_number else self.pen.worded(cell.text)
 
 

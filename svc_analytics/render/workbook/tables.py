@@ -137,7 +137,7 @@ def _width(field: pa.Field, letters: int, *, has_exact: bool) -> float:
         return 20
     if field.name in PERIODS:  # one of them may be running
         return max(letters * 1.15 + 2, 18)
-    most = 24 if has_exact else WIDEST
+    most = 40 if has_exact else WIDEST
     return min(letters * 1.15 + 2, most)
 
 

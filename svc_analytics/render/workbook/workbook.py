@@ -17,7 +17,7 @@ from svc_analytics.formatting.display import DisplayTable, label, names_of
 from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
-from svc_analytics.instants import in_words
+from svc_analytics.instants import from_micros, in_words, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number, name_keys
 from svc_analytics.messages import Message, translated
 from svc_analytics.render import document
@@ -180,10 +180,11 @@ def _write_statement(
     tables = [_headline(band), own.whole()] if own.summary_page.coins.rows else []
     page = TableSheet(pen, pen.sheet(SHEET), tables)
     names = single_line(names_of(statement.merchant, own=pen.language.code))
+    read_to = readable_instant(from_micros(statement.as_of))
     read = Message(
         "{BOUNDS}; data as of {instant}",
         bounds=translated(statement.period.local_bounds),
-        instant=in_words(facts["as_of"]),
+        instant=read_to if pen.language.has_jalali else in_words(read_to),
     )
     title = Message("Statement {PERIOD}", period=translated(statement.period.title))
     row = page.write_head(title, [names, read])
