@@ -22,7 +22,7 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.store import Conflict, LakeStore, Version
+from svc_analytics.bucket.store import Conflict, ObjectStore, Version
 from svc_analytics.bucket.writing import BucketStorage
 from tests.support.engines import DuckEngine
 from tests.support.loopback import Web, serving
@@ -64,7 +64,7 @@ class MemoryStore:
         self.objects.pop(key, None)
 
 
-def copy_of(store: LakeStore, folder: Path, url: str = "s3://bucket/lake") -> BucketStorage:
+def copy_of(store: ObjectStore, folder: Path, url: str = "s3://bucket/lake") -> BucketStorage:
     """Have a copy of a bucket in a folder, as a machine that found before that the store can do."""
     open_folder(folder, url)
     bucket = BucketStorage(folder, url, store)
