@@ -63,6 +63,16 @@ def read_booked(folder: Path, ledger: Ledger) -> Imports:
     return {label: booked for label, booked in imports.items() if booked}
 
 
+def other_accounts(folder: Path, ledger: Ledger, label: str) -> list[str]:
+    """Return the files of accounts by which a month is in other ledgers of a system alone.
+
+    One that was renamed, or that a restored lake sees elsewhere, is another ledger too.
+    """
+    same = [each for each in _read(folder).get(label, []) if each.get("preset") == ledger.preset]
+    is_known = any(map(ledger.holds, same))
+    return [] if is_known else sorted({each["accounts"] for each in same})
+
+
 def _read(folder: Path) -> dict[str, list[Booked]]:
     path = folder / FILE
     try:

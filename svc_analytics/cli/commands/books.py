@@ -16,7 +16,13 @@ from svc_analytics.books.accounts import (
     starter,
     unknown_coins,
 )
-from svc_analytics.books.booked import FOLDER, Ledger, note_booked, require_imported
+from svc_analytics.books.booked import (
+    FOLDER,
+    Ledger,
+    note_booked,
+    other_accounts,
+    require_imported,
+)
 from svc_analytics.books.entries import DAY, MONTH, places_of
 from svc_analytics.books.export import Books, BooksSource, books_for
 from svc_analytics.books.movements import ROUNDING, read_movements
@@ -142,16 +148,21 @@ def _export(
 ) -> None:
     """Write the entries, and note that they were imported if they were."""
     file, label = out or books_file(lake, month_books, preset), source.period.folder
+    booking, entries = month_books.booking, month_books.journal.entries
+    ledger = Ledger.of(lake.path, preset.name, booking.accounts.file)
+    for other in other_accounts(lake.path / FOLDER, ledger, label):
+        line = f"{label} was imported into {preset.title} with {other}: with {ledger.accounts}"
+        echo_note(
+            f"{line} it is another ledger, and gets the whole month", "other_ledger", "warning"
+        )
     if not is_booked:
         _write(month_books, preset, file, as_json)
         return
     if source.seal is None:
         raise ConfigError(f"{label} is not sealed: only a seal can be booked")
-    booking, entries = month_books.booking, month_books.journal.entries
     files = export.files_of(month_books, preset, file)
     require_imported(lake.path / FOLDER, label, files)
     _write(month_books, preset, file, as_json)
-    ledger = Ledger.of(lake.path, preset.name, booking.accounts.file)
     note_booked(lake.storage, ledger, booking, source.period, entries, source.seal, files)
     echo_note(f"{label} is noted as imported, in {lake.path / FOLDER}", "booked", period=label)
 
