@@ -18,7 +18,6 @@ from svc_analytics.arguments import as_names, described
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import (
     RATE,
-    ROUNDED,
     Cell,
     CellMaker,
     coin_scales,
@@ -42,7 +41,7 @@ from svc_analytics.language.catalogue import merchant_names
 from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
-_HIDES_DIGITS = f"{ROUNDED} rounded, so a sum may miss by its last digit; every digit:"
+_HIDES_DIGITS = "rounded, so a sum may miss by its last digit; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it"
 _EVERY_DIGIT = "--exact, in Python exact=True"  # a terminal has nothing to point at
 

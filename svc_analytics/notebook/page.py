@@ -124,7 +124,7 @@ def _foot(facts: dict[str, str]) -> str:
     """Return how the page was made as HTML."""
     read = f"; data read up to {facts['read_to']}" if facts.get("read_to") else ""
     line = f"Made by svc-analytics {version('svc-analytics')} from {facts.get('notebook', '')}"
-    hidden = " Point at a number marked \N{ALMOST EQUAL TO} to read every digit."
+    hidden = " Point at a rounded number to read every digit."
     return f'<div class="page-foot">{escape(single_line(line + read))}.{hidden}</div>'
 
 

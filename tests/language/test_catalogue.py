@@ -72,7 +72,7 @@ COMPOSED = {
     *("coverage payments", "coverage payout_records"),
     *("merchant display_name", "merchant display_name_fa"),
     "so far (running)",
-    "≈ rounded, so a sum may miss by its last digit; every digit: point at it",
+    "rounded, so a sum may miss by its last digit; every digit: point at it",
     *("running day", "Payments read, by day", "Payout records read, by day"),
 }
 

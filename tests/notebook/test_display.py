@@ -59,7 +59,7 @@ def test_a_unit_stands_once_in_the_head():
     """Not again in every cell of the column."""
     rates = pa.array([Decimal("1.000690000000000000")], pa.decimal128(38, 18))
     shown = repr(svc.show(pa.table({"currency": ["usdt"], "usd_value": rates, "rate": rates})))
-    assert shown.count("USD per coin") == 1 and shown.count("≈") == 1
+    assert shown.count("USD per coin") == 1 and "rounded, so a sum" in shown
     assert shown.splitlines()[2].split() == ["usdt", "1.00", "1.00069000"]
 
 

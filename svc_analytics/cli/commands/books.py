@@ -151,10 +151,8 @@ def _export(
     booking, entries = month_books.booking, month_books.journal.entries
     ledger = Ledger.of(lake.path, preset.name, booking.accounts.file)
     for other in other_accounts(lake.path / FOLDER, ledger, label):
-        line = f"{label} was imported into {preset.title} with {other}: with {ledger.accounts}"
-        echo_note(
-            f"{line} it is another ledger, and gets the whole month", "other_ledger", "warning"
-        )
+        line = f"{label} was imported into {preset.title} with {other}: {ledger.accounts} is"
+        echo_note(f"{line} another ledger, and gets the whole month", "other_ledger", "warning")
     if not is_booked:
         _write(month_books, preset, file, as_json)
         return

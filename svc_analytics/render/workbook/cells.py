@@ -1,8 +1,7 @@
 """Cells of a workbook: numbers with as many digits as a spreadsheet keeps, and plain texts.
 
 A spreadsheet keeps 15 significant digits. A number is written with those, and its format
-shows no more; one of which the format hides digits has the mark of a rounded number before
-it. Texts are always strings: none becomes a formula, a link or a number.
+shows no more. Texts are always strings: none becomes a formula, a link or a number.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from svc_analytics.formatting.cells import (
     POINTS,
     RATE,
     RATIO,
-    ROUNDED,
     USD,
     USD_PLACES,
     rate_places,
@@ -49,9 +47,8 @@ _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 HEADING = "#0B5394"  # the colour of the words above a group of rows
 ROUNDED_NOTE = Message(
-    "{mark} rounded, so a sum may miss by its last digit. A cell keeps 15 digits; the columns at "
-    "the right hold every digit as text.",
-    mark=ROUNDED,
+    "Rounded, so a sum may miss by its last digit. A cell keeps 15 digits; the columns at "
+    "the right hold every digit as text."
 )
 _UNIT_OF_POINTS = "pp"
 UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
