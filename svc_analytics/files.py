@@ -340,11 +340,13 @@ def _put_back(held: Path) -> None:
 def require_outside_lake(out: str | os.PathLike[str]) -> None:
     """Raise `ConfigError` where a file that a person names would lie among those of a lake.
 
-    It would replace one, or stand in a sealed folder. Entries for the books have a folder there.
+    It would replace one, or stand in a sealed folder. Entries for the books have a folder there,
+    and a packed month may lie beside its statement.
     """
     path = Path(out).resolve()
     for lake in path.parents:
         within = path.relative_to(lake)
         is_of_books = within.parts[0] == "books" and within.name != "booked.json"
-        if (lake / "lake.json").is_file() and not is_of_books:
+        is_packed = within.match("statements/*.zip") and len(within.parts) == 2
+        if (lake / "lake.json").is_file() and not (is_of_books or is_packed):
             raise ConfigError(f"{out} lies in the lake {lake}: give a place outside of it")

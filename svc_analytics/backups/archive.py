@@ -51,8 +51,8 @@ class Archive:
     @property
     def names(self) -> list[str]:
         """The names of all backups, oldest first; a copy of an inventory is none."""
-        found = (_INVENTORY.fullmatch(key) for key in sorted(self.sizes))
-        return [match[1] for match in found if match]
+        matches = (_INVENTORY.fullmatch(key) for key in sorted(self.sizes))
+        return [match[1] for match in matches if match]
 
     @cached_property
     def newest(self) -> Inventory | None:

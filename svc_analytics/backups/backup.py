@@ -464,7 +464,7 @@ class Losses:
 
 
 def _imports(content: bytes) -> list[str]:
-    """Return what was imported into ledgers, each as a text; nothing where none can be read."""
+    """Return the imports that a list of what was booked holds, each as a text."""
     try:
         booked = json.loads(content)
         return [json.dumps([label, each]) for label, those in booked.items() for each in those]

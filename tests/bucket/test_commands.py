@@ -14,7 +14,6 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics import LakeBusy, Lakehouse, backup, restore, verify_backup, verify_statement
-from svc_analytics.backups.archive import Archive
 from svc_analytics.backups.targets import BucketTarget
 from svc_analytics.files import cache_folder
 from svc_analytics.lake.lake import Lake
@@ -255,7 +254,7 @@ def test_a_lake_in_a_bucket_is_backed_up_and_restored_into_a_folder(filled, url,
 def test_two_backups_at_once_in_one_bucket_are_75():
     """Whoever was killed holds the lease for a minute; an error gives it back."""
     store = MemoryStore()
-    one, other = (Archive(BucketTarget("s3://bucket/backups", store)) for _ in range(2))
+    one, other = (BucketTarget("s3://bucket/backups", store) for _ in range(2))
     with one.writing(), pytest.raises(LakeBusy, match="try again later"), other.writing():
         pass
     with pytest.raises(ValueError, match="of the work"), one.writing():

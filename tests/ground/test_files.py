@@ -290,5 +290,6 @@ def test_a_file_that_a_person_names_replaces_none_of_a_lake(tmp_path, name):
     with pytest.raises(ConfigError, match="lies in the lake"), output_file(tmp_path / name):
         raise AssertionError("it was begun")
     require_outside_lake(tmp_path / "books" / "2026-10.csv")
+    require_outside_lake(tmp_path / "statements" / "2026-10.zip")
     require_outside_lake(tmp_path.parent / "x.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["lake.json"]
