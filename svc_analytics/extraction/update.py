@@ -3,12 +3,11 @@
 Then its views are written for other tools.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from numbers import Integral
-from threading import Thread
 from typing import Any
 
 from svc_analytics import errors
@@ -74,7 +73,7 @@ def extract(
     settings = settings or read_settings(lake.path)
     # They look into the lake's files whenever they are queried: made while pages are fetched,
     # they are ready when the last one is written.
-    views = Thread(target=_write_views_early, args=(lake,))
+    views = threading.Thread(target=_write_views_early, args=(lake,))
     try:
         result = read_again(
             lake, settings, request, workers=workers, on_page=on_page, on_begin=views.start
@@ -141,7 +140,7 @@ def read_missing(
     check("workers", workers, (Integral, type(None)), "how many pages are read at a time")
     check("request", request, (plan.Request, type(None)), "a svc.Request")
     request = request or plan.Request()
-    Thread(target=load_parser).start()  # while the service answers the first calls
+    threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
         profile, answers = read_merchant(service, settings, lake)
         streams = [each for each in STREAMS.values() if not plan.missing_key_class(settings, each)]
@@ -206,34 +205,47 @@ def read_merchant(
 
 
 def _ask_with_each(client: Client, settings: Settings) -> list[Profile]:
-    """Ask with each key, all at the same time: with the first one here."""
-    first, *others = settings.key_classes
-    asked = [_ask_aside(client, name) for name in others]
+    """Ask with each key, all at the same time."""
+    first, *others = [_Call(client, name) for name in settings.key_classes]
+    for call in others:
+        call.begin()
     try:
-        return [_ask(client, first), *(answer.result() for answer in asked)]
+        return [first.ask(), *(call.end() for call in others)]
     except BaseException:
         client.limiter.stop()  # nor need the others be answered
         raise
 
 
-def _ask(client: Client, name: KeyClass) -> Profile:
-    """Return the profile, and the service's clock; raise what keeps the key from them."""
-    profile, at = client.me(name)
-    return profile, answer_now(at)
+class _Call:
+    """One key's question: asked here, or in a thread of its own."""
 
+    def __init__(self, client: Client, name: KeyClass) -> None:
+        self._client = client
+        self._name = name
+        self._thread = threading.Thread(target=self._ask_aside, daemon=True)
+        self._outcome: Profile | Exception = RuntimeError("nobody was asked")
 
-def _ask_aside(client: Client, name: KeyClass) -> Future[Profile]:
-    """Ask in a thread; nobody waits for it when the command ends."""
-    answer: Future[Profile] = Future()
+    def ask(self) -> Profile:
+        """Return the profile, and the service's clock; raise what keeps the key from them."""
+        profile, at = self._client.me(self._name)
+        return profile, answer_now(at)
 
-    def ask() -> None:
+    def begin(self) -> None:
+        """Ask in a thread."""
+        self._thread.start()
+
+    def end(self) -> Profile:
+        """Wait for the thread; return or raise what `ask` would."""
+        self._thread.join()
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+    def _ask_aside(self) -> None:
         try:
-            answer.set_result(_ask(client, name))
+            self._outcome = self.ask()
         except Exception as error:
-            answer.set_exception(error)
-
-    Thread(target=ask, daemon=True).start()
-    return answer
+            self._outcome = error
 
 
 def _begin_run(writer: LakeWriter, request: plan.Request, clock: RunClock) -> None:
