@@ -33,7 +33,7 @@ def map_shared(
     """Yield each job with its result, in order; a job is made only when somebody is free for it.
 
     `there` begins a job in a helper; `here` runs one in this thread, which would otherwise wait
-    while helpers start. After an error of either no other job begins.
+    while helpers start. An error here ends the work at once, one of a helper in its job's turn.
     """
     begun: deque[tuple[Job, Future[Any]]] = deque()
     for job in jobs:
